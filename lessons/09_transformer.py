@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 from course import caught, show
 from transformer_parts import (check_same_decoder, check_same_encoder, heads_picture, largest_on,
-                               positions_picture, trained, weights_of_heads)
+                               mark_repeated, positions_picture, trained, weights_of_heads)
 
 from numpy_attention import metrics, plotting
 from numpy_attention.data.datasets.corpora import load_parallel
@@ -67,8 +67,8 @@ np.set_printoptions(precision=3, suppress=True)
 # | M | (S, d_model) | the encoder's output for S source words; each decoder layer reads it |
 #
 # The figure is arranged like Figure 1 of the paper, with the encoder on the left. Each orange box
-# adds the result of a part to the stream and normalizes the sum. (We derive the norm between jobs 1
-# and 2.)
+# adds the result of a part to the stream and normalizes the sum. The dashed frames mark what is
+# repeated N times. We derive the norm first. Then the four jobs follow, one by one.
 
 # %%
 boxes = {
@@ -91,29 +91,167 @@ arrows = [("words", "x"), ("x", "heads"), ("heads", "y"), ("y", "FF"), ("FF", "z
           ("asks", "z'"), ("z'", "FF'"), ("FF'", "out"), ("out", "P"), ("M", "asks")]
 arrows += [(*past, "", -1.35) for past in (("x", "y"), ("y", "z"))]
 arrows += [(*past, "", -1.85) for past in (("x'", "y'"), ("y'", "z'"), ("z'", "out"))]
-show(plotting.diagram(boxes, arrows, title="One of N encoder layers and one of N decoder layers. "
-                      "Curved arrows: residual connections"), "09_architecture")
+axes = plotting.diagram(boxes, arrows, title="Curved arrows: residual connections")
+mark_repeated(axes, left=-1.2, right=1.7, low=1.95, high=7.05)
+mark_repeated(axes, left=4.3, right=7.6, low=1.95, high=9.65)
+show(axes, "09_architecture")
 
 # %% [markdown]
 # The z of each encoder layer is the x of the next, and the last z is M. In the same way, each
 # decoder layer's `out` is the x of the next. The output layer reuses E (V, d_model), the decoder's
 # embedding table with a row for each of V words (**weight tying**).
 #
+# ## Forward: layer normalization
+#
+# Because every part adds to the stream, the stream's numbers would grow from layer to layer.
+# **Layer normalization** (Ba, Kiros & Hinton 2016) prevents this. In each row, here called x, it
+# subtracts the mean and divides by the standard deviation:
+#
+#     μ = mean(x)      s = √(mean((x − μ)²) + ε)      x̂ = (x − μ) / s
+#
+# (ε = 10⁻⁵ keeps s above 0.) The row in the next cell has five numbers, with μ = 2 and s ≈ 2. So
+# x_1 = 5 becomes x̂_1 = (5 − 2) / 2 = 1.5. If x_1 rises by a small δ, does x̂_1 rise by δ / 2?
+
+# %%
+row = np.array([5.0, -1.0, 3.0, 1.0, 2.0])
+
+
+def x_hat_of(x):
+    return (x - x.mean()) / np.sqrt(x.var() + 1e-5)
+
+
+print("x̂ =", x_hat_of(row))
+
+# %% [markdown]
+# ## Backward: layer normalization
+#
+# x̂_1 does not rise by δ / 2, because μ and s change with x_1. The derivative of the mean is
+# ∂μ/∂x_i = 1 / d_model. For s, differentiate both sides of s² = mean((x − μ)²) + ε. Here [i = j]
+# is 1 if i = j, and otherwise 0:
+#
+#     2 s ∂s/∂x_i = mean over j of 2 (x_j − μ) ([i = j] − 1 / d_model) = 2 (x_i − μ) / d_model
+#     ∂s/∂x_i     = x̂_i / d_model
+#
+# In the first line, −1 / d_model contributes 0, because Σ_j (x_j − μ) = 0. Only j = i remains.
+#
+# Now apply the quotient rule to x̂_j = (x_j − μ) / s. Three paths lead from x_i to x̂_j: the direct
+# one (only if i = j), one through μ and one through s. The first line below has a term for each
+# path. The direct path gives [i = j] / s, the path through μ gives −1 / (d_model s), and the path
+# through s gives the last term. The last line multiplies by the upstream gradient dx̂_j and sums
+# over j. (∘ multiplies element by element.)
+#
+#     ∂x̂_j/∂x_i = ([i = j] − 1 / d_model) / s − (x_j − μ) / s² · x̂_i / d_model
+#               = ([i = j] − 1 / d_model − x̂_j x̂_i / d_model) / s
+#     dx_i = Σ_j dx̂_j ∂x̂_j/∂x_i = (dx̂_i − mean(dx̂) − x̂_i mean(dx̂ ∘ x̂)) / s
+#
+# We can test this formula, because two changes of x leave x̂ as it is. One adds a constant to all
+# of x: a step along the vector of ones. The other stretches x around its mean: a step in the
+# direction of x̂. The loss has no slope in these two directions, so dx should have no component
+# along them. (Because of ε, the stretch changes x̂ a little.)
+#
+# > **Exercise.** Write this backward pass: `numpy-attention exercise start layer-norm`.
+
+# %%
+dx_hat = np.array([1.0, 0.0, 0.0, 0.0, 0.0])       # the loss is x̂_1 itself
+s = np.sqrt(row.var() + 1e-5)
+x_hat = x_hat_of(row)
+along = (dx_hat * x_hat).mean()
+dx = (dx_hat - dx_hat.mean() - x_hat * along) / s
+numeric = numeric_gradient(lambda: x_hat_of(row)[0], row)
+assert np.allclose(dx, numeric, atol=1e-9)
+print("dx =", dx, "  by central differences:", numeric)
+print(f"dx has the component {dx.sum():.4f} along the ones, and {dx @ x_hat:.4f} along x̂")
+
+# %% [markdown]
+# As dx_1 shows, x̂_1 rises by only 0.175 δ.
+#
+# In a whole sentence, each row is normalized separately. Then two learnt vectors, g and b, rescale
+# and shift the columns: LN(x) = g ∘ x̂ + b.
+
+
+# %%
+@dataclass(eq=False)
+class PlainNorm(Module):
+    """LN(x) = g ∘ x̂ + b.   x (T, d_model) → (T, d_model)."""
+
+    g: Array  # (d_model,)
+    b: Array  # (d_model,)
+
+    def forward(self, x):
+        s = np.sqrt(x.var(1, keepdims=True) + 1e-5)             # (T, 1)
+        x_hat = (x - x.mean(1, keepdims=True)) / s              # (T, d_model)
+        return self.g * x_hat + self.b, (x_hat, s)
+
+    def backward(self, dy, cache, grads):
+        x_hat, s = cache
+        grads.g += (dy * x_hat).sum(0)
+        grads.b += dy.sum(0)
+        dx_hat = dy * self.g
+        along = (dx_hat * x_hat).mean(1, keepdims=True)
+        return (dx_hat - dx_hat.mean(1, keepdims=True) - x_hat * along) / s
+
+
+# %% [markdown]
+# We check the norm on our sentence, *my wolf eats your cow*. For now, each of its words has a row
+# of random numbers in x.
+
+# %%
+rng = np.random.default_rng(0)
+sentence = np.array("my wolf eats your cow".split())
+T = len(sentence)
+d_model = 6
+x = rng.standard_normal((T, d_model))                    # (T, d_model)
+
+
+def check(part, *inputs):
+    """The report of a gradient check."""
+    return gradcheck(part, *inputs, rng=np.random.default_rng(1))
+
+
+norm = randomize(PlainNorm(np.ones(d_model), np.zeros(d_model)), rng)
+print(check(norm, x))
+
+# %% [markdown]
+# ### What a bug looks like
+#
+# The usual mistake is to treat s as a constant, which drops the third path. Which of the three
+# gradients dx, dg and db will be wrong?
+
+
+# %%
+class Stiff(PlainNorm):
+    """PlainNorm with a planted bug."""
+
+    def backward(self, dy, cache, grads):
+        x_hat, s = cache
+        grads.g += (dy * x_hat).sum(0)
+        grads.b += dy.sum(0)
+        dx_hat = dy * self.g
+        return (dx_hat - dx_hat.mean(1, keepdims=True)) / s
+
+
+report = caught(check, Stiff(norm.g, norm.b), x)
+
+# %% [markdown]
+# Only dx, called `input[0]`, is wrong. The report points to the line that returns dx. It says that
+# this line computes only a part of the Jacobian (the matrix of all ∂x̂_j/∂x_i): one of the three
+# terms is missing.
+#
 # ## Job 1: connect the words
 #
 # Through heads, a word collects what the words around it contribute. But how do several heads add
-# to one stream? Lesson 08 put their outputs, Y_1, Y_2, …, side by side and multiplied the result by
-# W_o. Cut W_o into blocks of rows, one per head: the columns of head i are multiplied by block i
-# only. So the product is a *sum*:
+# to one stream? Lesson 08 put their outputs, Y_0, Y_1, …, side by side and multiplied the result by
+# W_o. Cut W_o into blocks of rows, one block per head. The output Y_i of head i meets only block i,
+# so the product is a *sum*:
 #
-#     [Y_1, Y_2, …] W_o  =  Y_1 W_o^1 + Y_2 W_o^2 + …          W_o^i: block i, the rows for head i
+#     [Y_0, Y_1, …] W_o  =  Y_0 W_o^0 + Y_1 W_o^1 + …          W_o^i: block i of W_o, not a power
 #
-# Each head adds its own term to the stream. A layer has **h** heads. Each head has its own queries
-# q, keys k and values v, with d_k = d_model / h numbers per word, and its own scores e and weights
-# A. `attend` computes the term of one head for one sentence, with the equations of lesson 08.
-# `visible` (T, S) is True where a query may see a key. (Lesson 08 computed a batch and all heads
-# at once. Here, one sentence and a loop over heads keep the code short. In a batch, `visible` would
-# also hide the padding.)
+# Each head adds its own term to the stream. A layer has **h** heads. (In lesson 06, h was an
+# annotation.) Each head has its own queries q, keys k and values v, with d_k = d_model / h numbers
+# per word. It also has its own scores e and weights A.
+#
+# `attend` is lesson 08's attention for one head and one sentence. Without a batch, the code is
+# short. `visible` (T, S) is True where a query may see a key.
 
 
 # %%
@@ -193,8 +331,7 @@ class PlainHeads(Module):
 
 
 # %% [markdown]
-# We check two heads with random parameters and a random mask. Our sentence is *my wolf eats your
-# cow*. For now, each of its words has a row of random numbers in x, and m is random, too.
+# We check two heads with random parameters and a random mask. The rows of m are random, too.
 
 
 # %%
@@ -212,151 +349,16 @@ def new_heads(rng, d_model, h):
 
 
 # %%
-rng = np.random.default_rng(0)
-sentence = np.array("my wolf eats your cow".split())
-T = len(sentence)
 S = 3
-d_model = 6
-x = rng.standard_normal((T, d_model))                    # (T, d_model)
 m = rng.standard_normal((S, d_model))                    # (S, d_model)
-
-
-def check(part, *inputs):
-    """The report of a gradient check."""
-    return gradcheck(part, *inputs, rng=np.random.default_rng(1))
-
-
 heads = randomize(new_heads(rng, d_model, h=2), rng)
 visible = rng.random((T, S)) < [1, 0.5, 0.5]       # all queries see the first key
 print(str(check(heads, x, m, visible)).splitlines()[0])
 
 # %% [markdown]
-# ## Interlude: building the layer
-#
-# Job 1 is done. Before job 2, we build a whole encoder layer. For this, we need two tools, the norm
-# and the residual connection.
-#
-# ## Forward: layer normalization
-#
-# Because every part adds to the stream, the stream's numbers would grow from layer to layer.
-# **Layer normalization** (Ba, Kiros & Hinton 2016) prevents this. In each row, here called x, it
-# subtracts the mean and divides by the standard deviation:
-#
-#     μ = mean(x)      s = √(mean((x − μ)²) + ε)      x̂ = (x − μ) / s
-#
-# (ε = 10⁻⁵ keeps s above 0.) The row in the next cell has five numbers, with μ = 2 and s ≈ 2. So
-# x_1 = 5 becomes x̂_1 = (5 − 2) / 2 = 1.5. If x_1 rises by a small δ, does x̂_1 rise by δ / 2?
-
-# %%
-row = np.array([5.0, -1.0, 3.0, 1.0, 2.0])
-
-
-def x_hat_of(x):
-    return (x - x.mean()) / np.sqrt(x.var() + 1e-5)
-
-
-print("x̂ =", x_hat_of(row))
-
-# %% [markdown]
-# ## Backward: layer normalization
-#
-# x̂_1 does not rise by δ / 2, because μ and s change with x_1. The derivative of the mean is
-# ∂μ/∂x_i = 1 / d_model. For s, differentiate both sides of s² = mean((x − μ)²) + ε. Here [i = j]
-# is 1 if i = j, and otherwise 0:
-#
-#     2 s ∂s/∂x_i = mean over j of 2 (x_j − μ) ([i = j] − 1 / d_model) = 2 (x_i − μ) / d_model
-#     ∂s/∂x_i     = x̂_i / d_model
-#
-# In the first line, −1 / d_model contributes 0, because Σ_j (x_j − μ) = 0. Only j = i remains.
-#
-# Now apply the quotient rule to x̂_j = (x_j − μ) / s. Three paths lead from x_i to x̂_j: the direct
-# one (only if i = j), one through μ and one through s. The first line below has a term for each
-# path. The direct path gives [i = j] / s, the path through μ gives −1 / (d_model s), and the path
-# through s gives the last term. The last line multiplies by the upstream gradient dx̂_j and sums
-# over j. (∘ multiplies element by element.)
-#
-#     ∂x̂_j/∂x_i = ([i = j] − 1 / d_model) / s − (x_j − μ) / s² · x̂_i / d_model
-#               = ([i = j] − 1 / d_model − x̂_j x̂_i / d_model) / s
-#     dx_i = Σ_j dx̂_j ∂x̂_j/∂x_i = (dx̂_i − mean(dx̂) − x̂_i mean(dx̂ ∘ x̂)) / s
-#
-# We can test this formula, because two changes of x leave x̂ as it is. One adds a constant to all
-# of x, which is a step along the vector of ones. The other stretches x around its mean, which is a
-# step along x − μ = s x̂, in the direction of x̂. The loss has no slope in these two directions, so
-# dx should have no component along them. (Because of ε, the stretch changes x̂ a little.)
-#
-# > **Exercise.** Write this backward pass: `numpy-attention exercise start layer-norm`.
-
-# %%
-dx_hat = np.array([1.0, 0.0, 0.0, 0.0, 0.0])       # the loss is x̂_1 itself
-s = np.sqrt(row.var() + 1e-5)
-x_hat = x_hat_of(row)
-along = (dx_hat * x_hat).mean()
-dx = (dx_hat - dx_hat.mean() - x_hat * along) / s
-numeric = numeric_gradient(lambda: x_hat_of(row)[0], row)
-assert np.allclose(dx, numeric, atol=1e-9)
-print("dx =", dx, "  by central differences:", numeric)
-print(f"dx has the component {dx.sum():.4f} along the ones, and {dx @ x_hat:.4f} along x̂")
-
-# %% [markdown]
-# As dx_1 shows, x̂_1 rises by only 0.175 δ.
-#
-# In a whole sentence, each row is normalized separately. Then two learnt vectors, g and b, rescale
-# and shift the columns: LN(x) = g ∘ x̂ + b.
-
-
-# %%
-@dataclass(eq=False)
-class PlainNorm(Module):
-    """LN(x) = g ∘ x̂ + b.   x (T, d_model) → (T, d_model)."""
-
-    g: Array  # (d_model,)
-    b: Array  # (d_model,)
-
-    def forward(self, x):
-        s = np.sqrt(x.var(1, keepdims=True) + 1e-5)             # (T, 1)
-        x_hat = (x - x.mean(1, keepdims=True)) / s              # (T, d_model)
-        return self.g * x_hat + self.b, (x_hat, s)
-
-    def backward(self, dy, cache, grads):
-        x_hat, s = cache
-        grads.g += (dy * x_hat).sum(0)
-        grads.b += dy.sum(0)
-        dx_hat = dy * self.g
-        along = (dx_hat * x_hat).mean(1, keepdims=True)
-        return (dx_hat - dx_hat.mean(1, keepdims=True) - x_hat * along) / s
-
-
-# %%
-norm = randomize(PlainNorm(np.ones(d_model), np.zeros(d_model)), rng)
-print(check(norm, x))
-
-# %% [markdown]
-# ### What a bug looks like
-#
-# The usual mistake is to treat s as a constant, which drops the third path. Which of the three
-# gradients dx, dg and db will be wrong?
-
-
-# %%
-class Stiff(PlainNorm):
-    """PlainNorm with a planted bug."""
-
-    def backward(self, dy, cache, grads):
-        x_hat, s = cache
-        grads.g += (dy * x_hat).sum(0)
-        grads.b += dy.sum(0)
-        dx_hat = dy * self.g
-        return (dx_hat - dx_hat.mean(1, keepdims=True)) / s
-
-
-report = caught(check, Stiff(norm.g, norm.b), x)
-
-# %% [markdown]
-# Only dx, called `input[0]`, is wrong. The report points to the line that returns dx. It says that
-# this line computes only a part of the Jacobian (the matrix of all ∂x̂_j/∂x_i): one of the three
-# terms is missing.
-#
 # ### A whole encoder layer
+#
+# The heads have taken over job 1. With the norm, we can build a whole encoder layer.
 #
 # As in the paper, the norm comes *after* each sum (**post-norm**). In the backward pass, only two
 # things are new. First, a sum x + f(x) passes its gradient, `dsum`, to both x and f(x). Second,
@@ -434,18 +436,17 @@ print("one layer: its output, dx and the gradients of all its parameters equal t
 # %% [markdown]
 # `backward` adds up three gradients of x. One is dsum, the gradient of the first sum, because x is
 # a term of this sum. The heads return the other two: dx_q from the queries, and dx_kv from the keys
-# and values.
-# (`numpy-attention step 9` shows every array of this layer, line by line.)
+# and values. (`numpy-attention step 9` shows every array of this layer, line by line.)
 #
 # ### What the residual connection is for
 #
 # What goes wrong without residual connections, where y = LN(heads(x, x)) and z = LN(FF(y))? We send
-# twenty random words through six untrained layers. After each layer, x is the new stream, and we
-# measure how different its rows still are: mean((x − x̄)²) / mean(x²), where x̄ is the mean row.
-# This is the share of mean(x²) that is variation between rows. It is 0 if all rows are equal, and 1
-# if the rows average to zero. Guess: after how many layers without residual connections are the
-# words practically the same, with a share below one in a million? (As a control, we also replace
-# heads(x, x) by x.)
+# twenty random words through six untrained layers. After each layer, we measure how much of the
+# stream x is *difference between words*: mean((x − x̄)²) / mean(x²), where x̄ is the mean row. This
+# share is 0 if all rows are equal, and 1 if they average to zero.
+#
+# Guess: after how many layers without residual connections is the share below one in a million? (As
+# a control, we also replace heads(x, x) by x.)
 
 
 # %%
@@ -485,7 +486,9 @@ for name, residual in (("with", 1), ("without", 0)):
 # less. The heads cause this collapse: without heads, the share is above a tenth after six layers.
 #
 # Residual connections do not prevent the collapse in this untrained stack, but they slow it down:
-# after six layers, the share is still about 1%. This ends the interlude.
+# after six layers, the share is still about 1%.
+#
+# *The jobs: connect ✓, order, hide, cheap.*
 #
 # ## Job 2: keep the order
 #
@@ -506,15 +509,18 @@ print(f"each word has the same output in “{' '.join(sentence)}” and in "
 #
 #     x = √d_model E[word] + PE(p)
 #
-# (E starts with numbers of size 1 / √d_model, so √d_model makes the two terms similar in size.)
+# The numbers in E start at size 1 / √d_model. The factor √d_model brings them to the size of PE.
+#
 # PE(p) (d_model,) is a list of pairs, each a sine and a cosine. Pair i = 0, 1, … has its own
 # frequency ω_i, from 1 for the first pair down towards 1 / 10000 for the last:
 #
-#     ω_i = 10000^(−2i / d_model)      PE(p)_2i = sin(ω_i p)      PE(p)_(2i+1) = cos(ω_i p)
+#     ω_i = 10000^(−2i / d_model)
+#     PE(p)_{2i} = sin(ω_i p)
+#     PE(p)_{2i+1} = cos(ω_i p)
 #
 # Why sines and cosines? Each pair is the hand of a clock. From position p to position p + offset,
-# the hand turns by the angle ω_i · offset, *whatever p is*. So for each pair and each offset, one
-# matrix R turns the pair at any p into the pair at p + offset. With a = ω_i p and b = ω_i · offset:
+# the hand turns by the angle ω_i · offset, *whatever p is*. So one matrix R turns the pair at p
+# into the pair at p + offset, and R is the same for every p. With a = ω_i p and b = ω_i · offset:
 #
 #     [sin(a + b), cos(a + b)] = [sin a, cos a] R         R = [cos b, −sin b; sin b, cos b]
 #
@@ -545,12 +551,13 @@ for p in (2, 50):
 #
 #     PE(p) · PE(p + offset) = Σ_i cos(ω_i · offset)
 #
-# This product alone cannot tell before from after, because cos(−b) = cos b. What can a head do with
-# R, then? Suppose that W_q and W_k of a head pick out the same few pairs of PE, and that W_q also
-# applies R₋₃, the R for the offset −3, to each pair. In each pair, PE(p) R₋₃ = PE(p − 3). So the
-# query at p looks like the key at p − 3, and its product with that key is the largest: the query
-# asks for "the word three before me". The figure shows PE on the left, and the product for two
-# positions p on the right.
+# This product alone cannot tell before from after, because cos(−b) = cos b. But a head can, with R.
+# Let W_q and W_k copy the same few pairs of PE, and let W_q also turn each pair back by three
+# positions. Then the query at p equals the key at p − 3, and its product with that key is the
+# largest. The query asks for "the word three before me".
+#
+# The figure shows the faster half of PE on the left. (In 60 positions, the slower half changes
+# less.) On the right is the product, for two positions p.
 
 # %%
 products = PE @ PE.T
@@ -569,8 +576,10 @@ print("largest change in a word's output:",
 assert changes.min() > 1e-3
 
 # %% [markdown]
-# The output of *eats* changes by 0.006, although its own position is still the same: the words that
-# it attends to have moved. The sines and cosines take over job 2.
+# The output of *eats* changes, although its own position is still the same: the words that it
+# attends to have moved. The sines and cosines take over job 2.
+#
+# *The jobs: connect ✓, order ✓, hide, cheap.*
 #
 # ## Job 3: hide the words to come
 #
@@ -637,10 +646,11 @@ print("the decoder layer: its output equals the library's")
 #
 # Suppose that the triangle is one place too wide, j ≤ t + 1, or that it is left out. Will the
 # gradient check notice? As in lesson 08, we also test a *law*: no word may change an earlier
-# output. We change one word j at a time and see which outputs move. With five words, there are 10
-# cases: pairs of a word and an output before it. `decode` has its mask built in. So we first run
-# the encoder layer with three masks, as if it were a decoder and our sentence its target. Then we
-# test `decode` itself.
+# output. We change one word j at a time and see which outputs move. Five words give 10 cases, each
+# a word and an output before it.
+#
+# We cannot change the mask of `decode`. So we first test the encoder layer, with three masks, as if
+# our sentence were its target. Then we test `decode` itself.
 
 
 # %%
@@ -673,12 +683,13 @@ print(f"decode: an earlier output moves in {np.triu(moves, 1).sum()} of {T * (T 
 assert (moves == np.tri(T)).all()
 
 # %% [markdown]
-# All three gradient checks pass! So this is how a decoder can pass every check and still read the
+# All three gradient checks pass! This is how a decoder can pass every check and still read the
 # answer. With a triangle one place too wide, the layer reads *cow* to predict *cow*, a word that
-# will not exist yet when the model translates. The backward pass is still the derivative of the
-# forward pass, but the forward pass computes the wrong function. No gradient check can catch this
-# bug, but the law does. Test the law for every decoder that you build; our `decode` obeys it. The
-# triangle takes over job 3.
+# will not exist yet when the model translates. The backward pass is right: it differentiates the
+# wrong function. Only the law catches this bug, so test it for every decoder that you build. Our
+# `decode` obeys it: the triangle takes over job 3.
+#
+# *The jobs: connect ✓, order ✓, hide ✓, cheap.*
 #
 # ### The whole model
 #
@@ -745,8 +756,8 @@ for name, residual in (("with", 1), ("without", 0)):
 # ## Job 4: make the next word cheap
 #
 # For the next word, a recurrent decoder takes one step from its last state, but our `next_word`
-# runs on all words again. Guess: when it has written ten words in this way, how many rows has one
-# W_k of the decoder's self-attention multiplied in all?
+# runs on all words again. Take one W_k of the decoder's self-attention. Guess: when ten words have
+# been written in this way, how many rows of words have gone through this W_k?
 #
 # By the law of job 3, a new word does not change any earlier output, so the keys and values of
 # earlier words stay the same in every layer. If we keep them (a **KV cache**), each new word sends
@@ -784,6 +795,8 @@ print(f"word by word equals all at once, with 10 rows through W_k instead of {su
 # cross-attention come from M, so they need to be computed only once.) The cache takes over job 4,
 # with one drawback: it grows with every word, while a recurrent state keeps its size.
 #
+# *The jobs: connect ✓, order ✓, hide ✓, cheap ✓.*
+#
 # ## All four jobs: a small Transformer
 #
 # Can these parts replace recurrence? Our small Transformer has N = 2, h = 4 and d_model = 64, where
@@ -795,8 +808,11 @@ print(f"word by word equals all at once, with 10 rows through W_k instead of {su
 #
 #     learning rate(step) = min(1 / √step, step / warmup^1.5) / √d_model
 #
-# Its peak, at step = warmup (here 200), is 1 / √(d_model warmup). The code calls this peak `rate`.
-# (`smoothing=0.1` is label smoothing: it keeps the model from becoming too sure. See question 8.)
+# The peak is at step = warmup, here 200. There the learning rate is 1 / √(d_model warmup). The code
+# calls this peak `rate`.
+#
+# As in the paper, the targets have label smoothing. It asks for a probability a little below 1 on
+# the right word, which keeps the model from becoming too sure (question 8).
 #
 # A recurrent network with lesson 07's dot score learnt from the same pairs, and about 99% of its
 # translations of held-out sentences were exactly right. What will the Transformer's share be?
@@ -806,6 +822,7 @@ pairs = load_parallel("grammar-en-fr", "train", np.random.default_rng(3), 8_000)
 test = load_parallel("grammar-en-fr", "test", np.random.default_rng(4), 300)
 shown = next(n for n, pair in enumerate(test) if phenomena(pair)["swapped adjective"]
              and phenomena(pair)["negation"] and len(pair.target) < 10)
+# smoothing=0.1: label smoothing with ε = 0.1
 translator, epochs = trained(pairs, test, seed=0, epochs=4, rate=(64 * 200) ** -0.5,
                              schedule=Warmup(200), size=64, layers=2, heads=4, smoothing=0.1)
 for epoch in epochs:
@@ -836,39 +853,47 @@ print("                               89% to 96% of 300, after 8 epochs (seeds 0
 # recurrent network takes 18 steps, one after another, but this Transformer computes only four
 # layers, one after another, however long the sentences are.
 #
-# What was the warm-up for? Xiong et al. (2020) explain it by the gradients near the output. At the
-# start of training, they are large in a post-norm model, so steps at the full learning rate can
-# ruin the model. Most later models are **pre-norm**: they compute x + f(LN(x)), and can be trained
-# without a warm-up. Question 5 trains both kinds, and its answer measures these gradients.
+# What was the warm-up for? Xiong et al. (2020) explain it by the gradients near the output. In a
+# post-norm model, these are large at the start of training. Steps at the full learning rate can
+# then ruin the model.
+#
+# Most later models are **pre-norm**: they compute x + f(LN(x)). They can be trained without a
+# warm-up. Question 5 trains both kinds, and its answer measures these gradients.
 #
 # ## What each head attends to
 #
 # Does each head of cross-attention point at the word that is being translated? For each head, we
 # measure the share of target words whose largest weight is on the right source word. Guess: which
-# heads point better, those of layer 1 or those of layer 2? The figure shows the weights for the
-# pair above, with a white frame around each right word (a *sure link* in the legend). Each row is
-# labelled with the word to be predicted; its query is at the word before (job 3).
+# heads point better, those of layer 1 or those of layer 2?
+#
+# The figure shows the best pointer of each layer, for the pair above. A white frame marks each
+# right word (a *sure link* in the legend). Each row is labelled with the word to be predicted; its
+# query is at the word before (job 3).
 
 # %% tags=["training"]
 weights, linked = weights_of_heads(translator, test)    # (B, h, T, S) per layer; linked: (B, T, S)
-right = [share for in_layer in weights for share in largest_on(linked, in_layer)]
-print("share of words with the largest weight on the right word, layer 1, then layer 2:\n  "
-      + ", ".join(f"{one:.0%}" for one in right))
-assert max(right[:4]) < min(right[4:])
-its_heads = [head for in_layer in weights for head in in_layer[shown]]
-title = "Cross-attention: in layer 2 the largest weight is mostly on the right word (white frames)"
-show(heads_picture(its_heads, right, test[shown], title), "09_heads")
+right = np.array([largest_on(linked, in_layer) for in_layer in weights])    # (layers, h)
+best = right.argmax(1)                                                      # (layers,)
+print("share of words with the largest weight on the right word, heads 0 to 3:")
+panels = {}
+for n, in_layer in enumerate(weights):
+    print(f"  layer {n + 1}: " + ", ".join(f"{share:.0%}" for share in right[n]))
+    panels[f"layer {n + 1}, head {best[n]}: right for {right[n].max():.0%}"] = \
+        in_layer[shown, best[n]]
+assert right[0].max() < right[1].min()
+show(heads_picture(panels, test[shown], "Cross-attention: the best pointer of each layer"),
+     "09_heads")
 
 # %% [markdown]
-# In layer 2, every head points at the right word most of the time. In layer 1, no head comes close.
-# Perhaps that is because only layer 2's queries have seen the source.
+# In layer 2, every head points at the right word most of the time. With this seed, no head of layer
+# 1 comes close. Perhaps that is because only layer 2's queries have seen the source.
 #
 # ## Which head is needed
 #
-# Layer 2 of the decoder has four heads of self-attention and four of cross-attention. We remove one
-# head at a time, by setting its rows of W_o to 0. Guess: is the head that is needed most one of
-# self-attention or one of cross-attention? If heads of cross-attention are needed for their
-# pointing, removing the best pointer should cost the most. Does it?
+# We remove one head of the decoder's layer 2 at a time, by setting its rows of W_o to 0. Guess:
+# which head is needed most, one of self-attention or one of cross-attention? If cross-attention
+# works by pointing, removing its best pointer should cost more than removing its other heads. Does
+# it? (A share of 300 sentences has a standard error of 2 to 3 points.)
 
 
 # %% tags=["training"]
@@ -887,31 +912,25 @@ cross = [without(layer_2.source_attention, number) for number in range(4)]
 own = [without(layer_2.attention, number) for number in range(4)]
 
 # %% tags=["training"]
-print(f"exactly right with all heads: {exact:.0%}; without one head of layer 2:")
+print(f"exactly right with all heads: {exact:.0%}; without head 0, 1, 2 or 3 of layer 2:")
 print("  cross-attention  " + ", ".join(f"{share:.0%}" for share in cross)
-      + "   (they point right for " + ", ".join(f"{one:.0%}" for one in right[4:]) + ")")
+      + "   (they point right for " + ", ".join(f"{one:.0%}" for one in right[1]) + ")")
 print("  self-attention   " + ", ".join(f"{share:.0%}" for share in own))
-assert min(own) < min(cross)
-
-# %% tags=["training"]
-# Question 6 on a Xeon, in percent. For each seed: exactly right with all heads; then for each head
-# of cross-attention, best pointer first: points right, and exactly right without it.
-RECORDED = {0: (88, [(93, 81), (90, 77), (84, 80), (72, 70)]),
-            1: (89, [(85, 54), (85, 84), (76, 83), (74, 74)]),
-            2: (89, [(88, 83), (87, 71), (77, 77), (76, 57)])}
-print("recorded runs: for how many words each head of cross-attention points right, best pointer\n"
-      "first, and how many points of the exactly right share are lost without it:")
-for seed, (with_all, heads_of_seed) in RECORDED.items():
-    print(f"  seed {seed}:  " + "   ".join(f"{points}%, lost {with_all - left:2}"
-                                         for points, left in heads_of_seed))
+print(f"needed most: head {np.argmin(own)} of self-attention; without it, the number of right "
+      f"translations\nfalls from {exact * len(test):.0f} to {min(own) * len(test):.0f}, by "
+      f"{1 - min(own) / exact:.0%}")
+rank = 1 + sum(share < cross[best[1]] for share in cross)
+print(f"removing the best pointer, head {best[1]}, costs {100 * (exact - cross[best[1]]):.0f} "
+      f"points: rank {rank} of the 4 heads of\ncross-attention, where rank 1 costs the most")
+assert min(own) < min(cross) < cross[best[1]]
+print("recorded with seed 1 (question 6): heads of cross-attention that point right for 85%, 85%,\n"
+      "76% and 74% cost 35, 5, 6 and 15 points")
 
 # %% [markdown]
-# In this run, the head that is needed most belongs to self-attention: without it, most of the right
-# translations are lost. Another seed can give the other answer (question 6). And how well a head of
-# cross-attention points does not tell us how much the translation needs it. In the recorded runs
-# with seeds 0 and 2, removing the *worst* pointer costs the most. With seed 1, the two best point
-# equally well, but removing one of them costs 35 points, and removing the other costs 5. (A share
-# of 300 sentences has a standard error of 2 to 3 points.)
+# In this run, the head that is needed most belongs to self-attention. In cross-attention, the best
+# pointer is not the head that costs the most. Another seed can give other answers. With seed 1, the
+# two best point equally well, but removing one of them costs 35 points, and removing the other
+# costs 5. So how well a head points does not tell us how much the translation needs it.
 #
 # ## Four jobs, four tests
 #

@@ -2,6 +2,7 @@
 
 import numpy as np
 from matplotlib import pyplot as plt
+from matplotlib.patches import Rectangle
 
 from numpy_attention import plotting
 from numpy_attention.attention.multi_head import MultiHeadAttention
@@ -98,14 +99,21 @@ def _check_equal(ours, theirs, our_grad, their_grad):
 # ---- pictures ------------------------------------------------------------------------------------
 
 
+def mark_repeated(axes, left, right, low, high):
+    """Draw a dashed frame with "× N" around a layer of a diagram."""
+    axes.add_patch(Rectangle((left, low), right - left, high - low, fill=False, linestyle="--",
+                             edgecolor="0.5", zorder=0))
+    axes.text(left + 0.1, high - 0.1, "× N", ha="left", va="top", fontsize=14)
+
+
 def positions_picture(PE):
-    """Positions PE (T, D) and products of two of them; → Figure."""
-    T = len(PE)
+    """The faster half of positions PE (T, D) and products of two of them; → Figure."""
+    T, D = PE.shape
     figure, axes = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
-    image = axes[0].imshow(PE.T, aspect="auto", cmap="RdBu_r", vmin=-1, vmax=1)
+    image = axes[0].imshow(PE.T[:D // 2], aspect="auto", cmap="RdBu_r", vmin=-1, vmax=1)
     figure.colorbar(image, ax=axes[0]).set_label("PE(p)")
-    axes[0].set(xlabel="position p", ylabel="component of PE(p)",
-                title="Fast clocks above, slow ones below")
+    axes[0].set(xlabel="position p", ylabel=f"component of PE(p), 0 to {D // 2 - 1} of {D}",
+                title="Fast clocks above, slower ones below")
     for number, p in enumerate((T // 4, 3 * T // 4)):
         axes[1].plot(np.arange(T) - p, PE @ PE[p], ["-", "--"][number], label=f"p = {p}",
                      color=plotting.COLOURS[number], linewidth=3 - number)
@@ -115,19 +123,17 @@ def positions_picture(PE):
     return figure
 
 
-def heads_picture(weights, right, pair, title):
-    """The weights (T, S) of two layers of four heads, each with its share right; → Figure."""
+def heads_picture(panels, pair, title):
+    """Heatmaps of one pair side by side. panels: {title: weights (T, S) of a head}; → Figure."""
     source = [*pair.source, "</s>"]
     target = [*pair.target, "</s>"]
-    figure, axes = plt.subplots(2, 4, figsize=(17, 9), layout="constrained")
-    for number, ax in enumerate(axes.flat):
-        share = (f"layer {number // 4 + 1}, head {number % 4 + 1}: "
-                 f"right for {right[number]:.0%} of words")
-        rows = weights[number][:len(target), :len(source)]
-        plotting.attention_heatmap(rows, source_tokens=source, target_tokens=target,
-                                   gold=pair.sure, ax=ax, title=share, bar=number == 7)
-    figure.suptitle(title + "\n")
-    figure.get_layout_engine().set(hspace=0.08)
+    figure, axes = plt.subplots(1, len(panels), figsize=(6 * len(panels), 5.6),
+                                layout="constrained")
+    for number, (ax, (name, weights)) in enumerate(zip(axes, panels.items())):
+        plotting.attention_heatmap(weights[:len(target), :len(source)], source_tokens=source,
+                                   target_tokens=target, gold=pair.sure, ax=ax, title=name,
+                                   bar=number == len(panels) - 1)
+    figure.suptitle(title)
     return figure
 
 
