@@ -8,11 +8,12 @@
 # a box that takes an input and a state, and returns the next state. **Time:** 55 minutes to read,
 # about a minute to run.
 #
-# Lesson 05 pressed a sentence into one vector, and long sentences did not fit. Bahdanau, Cho &
-# Bengio (2015) keep a vector for *every* source word. Before the decoder writes a word, it
-# **attends** to all of these vectors: it gives each one a weight, and reads their weighted average.
-# The weights have gradients, so the model learns from pairs of sentences where to look. No one has
-# to mark the **alignment** of the two sentences, that is, which word translates which.
+# Lesson 05's encoder pressed a sentence into one vector, and long sentences did not fit. RNNsearch,
+# the model of Bahdanau, Cho & Bengio (2015), keeps a vector for *every* source word. Before its
+# decoder writes a word, it **attends** to all of these vectors: it gives each one a weight, and
+# reads their weighted average. The weights have gradients, so the model learns from pairs of
+# sentences where to look. No one has to mark the **alignment** of the two sentences, that is, which
+# word translates which.
 #
 # You will derive attention with three words and a pencil, check each line, and train a translator
 # on clauses from the Bible, from English to Spanish. Then you will ask a question about its
@@ -20,9 +21,8 @@
 # because scholars have marked many words of both Bibles with the Hebrew or Greek word that they
 # translate. An English and a Spanish word with the same mark form a link. The model never sees
 # these links. Guess now: for what share of the links is the model's largest weight on the right
-# word? (A rule without a model points at the same relative position: for the first Spanish word it
-# points at the first English word, for the middle one at the middle. It is right for a little more
-# than half.)
+# word? A simple rule, with no model at all, points at the same relative position: first word to
+# first word, middle to middle. It is right for a little more than half of the links.
 
 # %%
 print("Lesson 06: additive attention", flush=True)
@@ -56,7 +56,7 @@ np.set_printoptions(precision=3, suppress=True)
 # state, the **query** q, determines which source words are wanted. (The equations are those of
 # section 3.1 and appendix A.1.2 of the paper.)
 #
-#     a_j = q W_a + h_j U_a       (A,)   query and annotation are *added*, hence the name
+#     a_j = q W_a + h_j U_a       (A,)   query and annotation are added, hence the name
 #     x_j = tanh(a_j)             (A,)   a hidden layer
 #     e_j = x_j · v_a             ()     the score: how useful is word j now?
 #     α   = softmax(e)            (S,)   weights: positive, they add up to 1
@@ -81,18 +81,19 @@ np.set_printoptions(precision=3, suppress=True)
 # %%
 boxes = {
     "before": ("q = sₜ₋₁", 0, 0),
-    "h": ("h: rows h₁ to h_S", 5.6, 2.9, 2),
-    "a": ("aⱼ = q Wₐ + hⱼ Uₐ", 2.3, 1.3),
-    "e": ("eⱼ = tanh(aⱼ) · vₐ", 4.8, 1.3),
-    "alpha": ("α = softmax(e)", 7.1, 1.3),
-    "c": ("cₜ = Σ αⱼ hⱼ", 9.2, 1.3, 2),
-    "y": ("yₜ₋₁", 7.1, -1),
-    "after": ("sₜ", 9.2, 0),
-    "next": ("P(yₜ)", 10.8, 0),
+    "h": ("annotations h, rows hⱼ", 6.4, 2.9, 2),
+    "a": ("aⱼ = q Wₐ + hⱼ Uₐ", 2.2, 1.3),
+    "x": ("xⱼ = tanh(aⱼ)", 4.5, 1.3),
+    "e": ("eⱼ = xⱼ · vₐ", 6.4, 1.3),
+    "alpha": ("α = softmax(e)", 8.4, 1.3),
+    "c": ("cₜ = Σ αⱼ hⱼ", 10.5, 1.3, 2),
+    "y": ("yₜ₋₁", 8.4, -1),
+    "after": ("sₜ", 10.5, 0),
+    "next": ("P(yₜ)", 12.1, 0),
 }
 
 # %%
-arrows = [("before", "a", "query"), ("h", "a", "as keys"), ("a", "e"), ("e", "alpha"),
+arrows = [("before", "a", "query"), ("h", "a", "as keys"), ("a", "x"), ("x", "e"), ("e", "alpha"),
           ("alpha", "c"), ("h", "c", "as values"), ("c", "after"), ("y", "after"),
           ("before", "after", "the GRU's step"), ("after", "next"), ("c", "next"), ("y", "next")]
 title = "RNNsearch: the old state is the query, and what it finds goes into the new state"
@@ -170,8 +171,8 @@ assert words[alpha_then.argmax()] == "white"
 #
 # We walk the five lines in reverse, and start with the **upstream gradient** dc = ∂L/∂c. In a model
 # it comes from the decoder. Here we choose three numbers w and the loss L = w · c, so dc = w. After
-# each line, a central difference checks the new gradient. To vary an intermediate result, we add to
-# it: `L(alpha=d)` is the loss with d added to α.
+# each line, a central difference checks the new gradient. To check dα, we need L as a function of
+# α. So `L(alpha=d)` adds a small array d to α. The other arguments work in the same way.
 
 # %%
 w = np.array([1.0, -2.0, 0.5])
@@ -193,7 +194,7 @@ def check_gradient(name, ours, loss, array):
 
 
 def check_intermediate(name, ours):
-    """The same for an intermediate result: move it, and nothing that it was computed from."""
+    """The same for an intermediate result: change this array only, not the ones before it."""
     by = np.zeros_like(ours)
     check_gradient("d" + name, ours, partial(L, **{name: by}), by)
 
@@ -281,12 +282,11 @@ print("one target word: every gradient is what the central difference measures")
 # - Sentences differ in length, so a mask (B, S) says which positions hold a word. The other
 #   positions get the score −∞, so their weight is exactly 0.
 # - The keys k_j = h_j U_a do not depend on the query, so they are computed once per sentence, not
-#   once per target word. (The values are the annotations themselves.)
+#   once per target word.
 # - In the backward pass the gradients of the keys are summed over all target words, and only the
 #   sum goes through U_a.
 #
-# So some work is done once per sentence, and the rest once per target word. Therefore every
-# attention in this course has four methods, two forward and two backward:
+# So every attention in this course has four methods, two forward and two backward:
 #
 #     read            once per sentence: the keys
 #     step            once per target word: score, softmax, sum
@@ -400,7 +400,7 @@ report = caught(check, Forgetful(*weights_of_it))
 # ## The same as the library
 #
 # The library's `AdditiveAttention` is written in another way: it has compiled loops, and computes
-# some products once for all steps. Yet, except for rounding, the two should agree in every number.
+# some products once for all steps. Except for rounding, the two should agree in every number.
 
 # %%
 package = AdditiveAttention(*weights_of_it)
@@ -428,25 +428,25 @@ print("ours and the library's: contexts, weights and all gradients are equal; "
 #     s_t  = GRU(y_{t−1}, c_t; s_{t−1})          lesson 04; c_t enters both gates and the candidate
 #     P(y_t) = softmax(maxout(s_t, y_{t−1}, c_t) O)       lesson 05; O: the output layer's weights
 #
-# > **Exercise.** Write the last line (maxout takes the larger number of each pair):
+# > **Exercise.** Write the last line, in which maxout keeps the larger number of each pair:
 # > `numpy-attention exercise start deep-output`.
 #
-# What does the query know? The step that made s_t read y_{t−1}. So the last word that the query,
-# s_{t−1}, has read is y_{t−2}. When attention looks for *blanca*, the query has not even read
-# *casa*: that a quality is wanted now is only an expectation.
+# What does the query know? Step t reads y_{t−1} and produces s_t. So the query s_{t−1} has read
+# words only up to y_{t−2}. When attention looks for *blanca*, the query has not even read *casa*:
+# that a quality is wanted now is only an expectation.
 #
 # Our models depart from the paper in a few places. The GRU's reset gate comes after the product
 # (lesson 04), and P(y_t) is computed from s_t instead of s_{t−1}. The initial values and the
-# optimizer differ, too. The paper's were chosen for a thousand units and days of training. With
-# them, a small model hardly begins to learn in the short time that we give it (`results/claims.md`
-# has the measurements).
+# optimizer differ, too. The paper's settings were chosen for a thousand units and days of training.
+# With them, a small model hardly begins to learn in our short training (`results/claims.md`).
 #
-# Does our attention work in the whole model, in place of the library's?
+# In the whole model, dq also flows back through all earlier steps of the decoder. Is every gradient
+# still the same as the library's?
 
 # %%
 losses = check_same_translator(PlainAttention, np.random.default_rng(2))
-print(f"a translator with the library's attention: loss {losses[0]:.5f}; with ours: "
-      f"{losses[1]:.5f}; all gradients equal")
+print(f"the whole model: loss {losses[0]:.5f} with the library's attention, {losses[1]:.5f} with "
+      "ours; all gradients equal")
 
 # %% [markdown]
 # ## Watch it learn
@@ -455,9 +455,8 @@ print(f"a translator with the library's attention: loss {losses[0]:.5f}; with ou
 # everything: read three to eight digits, and write them in reverse. The first word of the target
 # *is* the last word of the source, and so on. A heatmap has a row for each digit written and a
 # column for each digit read, so the right weights form the diagonal from top right to bottom left.
-# The model never sees this diagonal, only the sequences. How many training steps, of 64 sequences
-# each, will it need until its largest weight is always on the right digit? And which comes first,
-# attending to the right digit or writing it?
+# How many training steps, of 64 sequences each, will the model need until its largest weight is
+# always on the right digit? And which comes first, attending to the right digit or writing it?
 #
 # > **Exercise.** Write the measure of how often the largest weight is on the right word:
 # > `numpy-attention exercise start pointing`.
@@ -471,7 +470,7 @@ seen = []
 
 
 def watch(translator, step):
-    """Keep and print how it does on the test sequences."""
+    """Keep and print how it does on the test sequences. beam=1: write the most likely digit."""
     found = translator.translate([pair.source for pair in test], beam=1)
     exact = metrics.exact_match([one.target for one in found], [pair.target for pair in test])
     weights = translator.attend(test)
@@ -493,12 +492,12 @@ reverse = [*test[longest].target, "</s>"]
 figure, axes = plt.subplots(1, 5, figsize=(15, 3.9), layout="constrained")
 for (step, points, weights), ax in zip(shown, axes):
     plotting.attention_heatmap(weights, source_tokens=digits, target_tokens=reverse,
-                               gold=test[longest].sure, ax=ax, bar=False,
-                               title=f"step {step}: {points:.1%} right")
+                               gold=test[longest].sure,     # pairs (read, written) of positions
+                               ax=ax, bar=False, title=f"step {step}: {points:.1%} right")
     ax.set_xlabel("digits read")
 axes[0].set_ylabel("digits written")
-figure.suptitle("white frames: where the right digit is, which the model is never shown\n"
-                "(blue: weight 0, yellow: weight 1)\n")
+figure.colorbar(axes[0].images[0], ax=axes, label="attention weight", shrink=0.8)
+figure.suptitle("white frames: where the right digit is, which the model is never shown\n")
 show(figure, "06_reverse")
 _, at_last, _ = seen[-1]
 assert at_last > 0.99
@@ -508,20 +507,21 @@ assert at_last > 0.99
 #   step 150:  84/84   99/99   71/68   81/93
 
 # %% [markdown]
-# The heatmaps show the weights for the longest test sequence. The percentages are for all test
-# sequences. Nothing in the loss mentions the white frames. But the loss rewards writing the right
-# digit, and a simple way to do so is to attend to it. Attending and writing rise together, but not
-# steadily: in some runs, both even fall for a while, with seed 3 in the comment above from step 100
-# to 150, and perhaps in your run, too. (By step 350 both are right with each of the seeds 0 to 4.)
-# Whole sequences lag behind, because one wrong digit spoils a sequence.
+# The heatmaps show the longest of the test sequences, and the percentages are for all of them.
+# Nothing in the loss mentions the white frames. But the loss rewards writing the right digit, and a
+# simple way to do so is to attend to it. Attending and writing rise together, but not steadily.
+# From step 100 to 150, both rise with three of the four seeds in the comment, and fall with seed 3.
+# Your run has seed 0. On our processor it falls, too: at step 150 many weights are one digit too
+# far to the right. By step 350 both are right with each of the seeds 0 to 4. Whole sequences lag
+# behind, because one wrong digit spoils a sequence.
 #
 # ## Real text
 #
 # Digits are a toy. What about real sentences? The corpus `bible-en-es` ships with the library. It
-# pairs the King James Version with the Spanish Reina-Valera of 1909. Both are tagged with Strong's
-# numbers, one for each Hebrew or Greek word. If an English and a Spanish word of the same clause
-# have the same number, they translate each other. Such a pair of words is a **gold link**. Only
-# some words have one. We take clauses of at most eight tokens that are all frequent.
+# pairs the King James Version with the Spanish Reina-Valera of 1909. The scholars' marks are
+# Strong's numbers, one for each Hebrew or Greek word. An English and a Spanish word of the same
+# clause with the same number form a **gold link** (`pair.sure` in the code). Only some words have
+# one. We take clauses of at most eight tokens that are all frequent.
 
 # %% tags=["training"]
 train, held_out = bible_clauses()
@@ -534,9 +534,9 @@ for pair in [pair for pair in held_out if len(pair.sure) > 3][:3]:
 
 # %% [markdown]
 # Your model trains for four epochs, about ten seconds. The lessons also include a model of the same
-# size that was trained for forty epochs, with more dropout and a lower learning rate: the *shipped
-# model* (made by `tools/lessons.py checkpoint`). The figures below show the weights of the shipped
-# model, so the figures are the same on every machine.
+# size, the *shipped model* (made by `tools/lessons.py checkpoint`). It was trained for forty
+# epochs, with a lower learning rate and more dropout, which sets random units to 0 in training. The
+# figures below show its weights, so they are the same on every machine.
 
 # %% tags=["training"]
 EPOCHS = 4
@@ -560,11 +560,11 @@ for pair in held_out[:60:12]:
 # %% [markdown]
 # ## Does it attend to the right word?
 #
-# Now for your guess from the beginning. The decoder is fed the **reference translation** word by
-# word (teacher forcing), so its weights have one row for each word of the reference. For each gold
-# link we take the row of the Spanish word. If the largest weight in this row is on the English word
-# of the link, the link counts as right. *The diagonal* is the rule that needs no model: it points
-# at the same relative position in the source.
+# Now for your guess from the beginning. The decoder is fed the words of the **reference
+# translation** instead of its own (teacher forcing), so its weights have one row for each word of
+# the reference. For each gold link we take the row of the Spanish word. If the largest weight in
+# this row is on the English word of the link, the link counts as right. *The diagonal* is the
+# simple rule of the same relative position.
 
 # %% tags=["training"]
 print("share of gold links that are right:")
@@ -580,24 +580,31 @@ for name, translator in (("your model", own), ("shipped model", shipped)):
 # another?
 #
 # Take the clause *the holy ghost came on them*. In Spanish, it may begin with the ghost, *el
-# espíritu santo*, or with the coming, *vino* ("came"). Now look at the equations. When the weights
-# α_t are computed from the query s_{t−1}, the word y_t is *not yet chosen*. The decoder can only
-# bet, on the ghost, on the coming, or a little on both. So α_t says where word t may come from,
-# before anyone knows which word it will be. Heatmaps in papers are often read as if α_t said where
-# the written word came from. It does not.
+# espíritu santo*, or with the coming, *vino* ("came"). When the weights α_t are computed from the
+# query s_{t−1}, the word y_t is *not yet chosen*. The decoder can only bet, on the ghost, on the
+# coming, or a little on both. So α_t says where word t may come from, before anyone knows which
+# word it will be. Heatmaps in papers are often read as if α_t said where the written word came
+# from. It does not.
 #
 # ## Once the word is known
 #
-# Can we find out where a word came from *after* it is written? Yes, with Bayes' rule. The prior is
-# α_tj, the weight of position j. The likelihood is the probability of y_t if all of the weight is
-# on position j, so that the context is h_j. The product of prior and likelihood, divided by its sum
-# over j, is the posterior (Shankar & Sarawagi 2019):
+# Can we find out where a word came from *after* it is written? Bayes' rule suggests how. The prior
+# is α_tj, the weight of position j. The likelihood is the probability of y_t if all of the weight
+# is on position j, so that the context is h_j. The product of prior and likelihood, divided by its
+# sum over j, is the posterior (Shankar & Sarawagi 2019):
 #
 #     p(j | y_t)  ∝  α_tj · P(y_t | c_t = h_j)
 #
-# For each target word `given_word` runs S extra steps of the decoder, one for each position. From
-# here on S also counts the end of the source, `</s>`, which the encoder reads like a word. In the
-# code `state` holds the memory and s_{t−1}.
+# This treats the decoder as if it looked at one position, drawn from α_t. Then P(y_t) would be the
+# sum of these products over j. But RNNsearch reads the *average* annotation, so for our model the
+# posterior is an approximation. Below, we print the model's perplexity, and what it would be with
+# the sum.
+#
+# For each target word, `given_word` makes S copies of `state`, which holds the memory and s_{t−1}.
+# Copy j has a mask that hides every position except j, so its context is h_j. `model.next` feeds
+# y_{t−1} (`target_in`) to all copies and returns log P of every word, and we take that of y_t
+# (`target_out`). One more step, with all positions, gives α_t and the next state. From here on S
+# also counts the end of the source, `</s>`.
 
 
 # %%
@@ -620,7 +627,7 @@ def given_word(translator, pair):
 
 
 # %% [markdown]
-# So there are three ways to fill a heatmap's row for target word t. In each, y_t is the word in the
+# So there are three ways to fill a heatmap's row for target word t, where y_t is the word in the
 # reference.
 #
 # | name | numbers in the row of target word t | does it use y_t? |
@@ -630,19 +637,20 @@ def given_word(translator, pair):
 # | *after* | the posterior p(j \| y_t), from the product of *before* and *the word alone* | yes |
 #
 # You know the result for *before*. Guess the other two: for what share of the links is the largest
-# number of the row on the right word?
+# number of the row on the right word? The cell also prints BLEU, the overlap with the reference in
+# words and short phrases, from 0 to 100.
 
 
 # %% tags=["training"]
 def measure(name, translator):
     """Print how well it points; → before, after, the word alone: lists of matrices."""
     before = translator.attend(held_out)
-    both = [given_word(translator, pair) for pair in held_out]
-    after = [posterior for posterior, _ in both]
-    alone = [likely for _, likely in both]
+    after, alone = zip(*[given_word(translator, pair) for pair in held_out])
     ways = {"before": before, "the word alone": alone, "after": after}
     figures = translator.measure(held_out, threads=1)
-    print(f"{name}: BLEU {figures['bleu']:.1f}, perplexity {figures['perplexity']:.1f} held out")
+    sums = np.concatenate([(a * b).sum(1) for a, b in zip(before, alone)])      # Σ_j α_tj P(…)
+    print(f"{name}: BLEU {figures['bleu']:.1f}, perplexity {figures['perplexity']:.1f} held out "
+          f"({np.exp(-np.log(sums).mean()):.1f} with the sum)")
     shares = {}
     for way, weights in ways.items():
         shares[way] = metrics.pointing_accuracy(weights, held_out)
@@ -659,20 +667,21 @@ before, after, alone = looks
 
 # %% [markdown]
 # The posterior, *after*, is right for more than four links in five. So the model knows which words
-# belong together, but its attention weights do not show it.
+# belong together, but its attention weights do not show it. The posterior is a rough approximation,
+# though: the shipped model's perplexity is 5.0, and with the sum it would be 4.0. (Shankar &
+# Sarawagi make the sum their model.)
 #
 # Then where is this knowledge? *The word alone* does not use the weights α_t, and yet it is about
 # as good as the posterior. So the knowledge is in the annotations as *values*, which make certain
-# words likely. Once the word is known, the weights, and with them the annotations as *keys*, add no
-# exact hits.
+# words likely. Once the word is known, multiplying by the weights makes no more links right.
 #
 # ### Three clauses
 #
 # It is easy to choose heatmaps that please, so we let a rule choose. Each gold link has a *gold
 # cell*, in the row of its target word and the column of its source word. For each held-out clause
-# with at least four links we ask: *before* the word is known, what share of the gold cells have the
-# largest weight in their row? We rank the clauses by this share, and show the first, the middle one
-# and the last, each with *before* on the left and *after* on the right.
+# with at least four links we ask: what share of the gold cells have the largest weight α_t in their
+# row, *before* the word is known? We rank the clauses by this share, and show the first, the middle
+# one and the last.
 
 
 # %% tags=["training"]
@@ -702,8 +711,8 @@ for (name, n), row in zip(chosen.items(), axes):
             gold=pair.sure, ax=ax, bar=False,
             title=f"{name}, {when} the word is known: {count}")
         ax.set(xlabel="English, read", ylabel="Spanish, written")
-figure.suptitle("How many gold cells (white frames) have the largest weight in their row?\n"
-                "(blue: weight 0, yellow: weight 1)")
+figure.colorbar(axes[0, 0].images[0], ax=axes, label="weight", shrink=0.4)
+figure.suptitle("How many gold cells (white frames) have the largest weight in their row?")
 show(figure, "06_attention")
 
 # %% tags=["training"]
@@ -727,14 +736,13 @@ for way, matrices in (("before", before), ("the word alone", alone), ("after", a
 
 # %% [markdown]
 # The bad one is our example, and its reference begins with *vino sobre ellos*, "came on them". Look
-# at the rows of these three words. On the left, *before*, the decoder bets on *the holy ghost*,
-# which it expects first (its most likely words, printed above, begin with *el*), and *came* has
-# little weight. On the right, *after*, most of the weight is in the gold cells: at *vino*, for
-# instance, the last printed lines show nearly all of it on *came*.
+# at the rows of these three words. On the left, *before*, the decoder bets on *the holy ghost*, and
+# *came* has little weight. Its most likely words, printed above, begin with *el*, too. On the
+# right, *after*, most of the weight is in the gold cells: at *vino* nearly all of it is on *came*.
 #
-# Only in the rows of *espíritu* and *santo* does *after* still prefer the neighbour of the gold
-# cell. The encoder reads in both directions, so the annotations of *holy* and *ghost* each know
-# both words, and either annotation can supply either Spanish word (compare question 7).
+# In two rows, *espíritu* and *santo*, *after* still prefers the neighbour of the gold cell. The
+# encoder reads in both directions, so the annotations of *holy* and *ghost* each know both words,
+# and either annotation can supply either Spanish word (compare question 7).
 #
 # Your own model is saved. This command translates with it and saves a heatmap of its α:
 
@@ -744,24 +752,22 @@ print(f"    numpy-attention translate {os.path.relpath(run)} "
       f'"{sentence}" --heatmap attention.png')
 
 # %% [markdown]
-# ## A test that cannot fail
+# ## Is it because the word is a surprise?
 #
 # Why are the weights α_t wrong for two links in five? Our explanation is that the decoder could not
-# know which word comes next. The bad clause fits this explanation, but it is only one clause.
-# (There is a second suspect: the query has not read y_{t−1} either. In the row of *sobre*, for
-# instance, it has not read *vino*. Lesson 07 measures what this costs.) If our explanation is true,
-# α_t should be right more often where the model expects the reference word than where the word is a
-# surprise. We can test this prediction in three steps:
+# know which word comes next. (There is a second suspect: the query has not read y_{t−1} either.
+# Lesson 07 measures what this costs.) The bad clause fits our explanation, but it is only one
+# clause. If the explanation is true, α_t should be right more often where the model expects the
+# reference word than where the word is a surprise. We can test this in three steps:
 #
 # 1. For each gold link take P(y_t), the probability that the model gives to the reference word.
 # 2. Sort the links by P(y_t), and cut them into four equal parts, from surprising to expected.
-# 3. In each quarter, find the share of links for which α_t is right. Does this share rise from the
-#    first quarter to the last?
+# 3. Does the share of links for which α_t is right rise from the first quarter to the last?
 #
 # A test needs **controls**, ways to point that should fail it. Our two know nothing about the
-# words: one puts all of its weight on a position drawn at random, the other on the diagonal. Each
-# control goes through the same steps as the model. For a control, P(y_t) is P(y_t | c_t = h_j),
-# with j the position it points at. Guess the four shares, for the model and for each control.
+# words: one points at a random position, the other along the diagonal. A control puts all its
+# weight on one position j, so its P(y_t) is P(y_t | c_t = h_j). Guess the four shares, for the
+# model and for each control.
 
 
 # %% tags=["training"]
@@ -808,26 +814,24 @@ assert all(shares[3] > 2 * shares[0] for shares in circular)
 #
 # It cannot. The mistake is in step 1: P(y_t) depends on the position that was attended to. When a
 # random position happens to be right, it makes the word likely, and the link is sorted into a late
-# quarter. When it is wrong, the word is unlikely, and the link is sorted into an early one. The
-# model's own weights change P(y_t) in the same way. So the test sorts the links by its own result.
-# It could not have failed.
+# quarter. When it is wrong, the link is sorted into an early one. The model's own weights change
+# P(y_t) in the same way. So the test sorts the links by its own result. It could not have failed.
 #
 # ### A fair test
 #
 # A fair test sorts by a probability that does not depend on the weights α_t. We take the mean over
-# all positions, Σ_j P(y_t | c_t = h_j) / S. It measures how likely the word is on average, whatever
-# the decoder attends to. A control knows nothing about the words, so we expect it to be right for
-# about the same share of links in all quarters. Guess the model's four shares again.
+# all positions, Σ_j P(y_t | c_t = h_j) / S. It measures how likely the word is, whatever the
+# decoder attends to. The last line prints each rise from the first quarter to the last with its
+# **standard error**: how far chance alone typically moves it. Guess the model's four shares again.
 
 # %% tags=["training"]
 print("the same, sorted by the mean of P(y_t | c_t = h_j) over all positions j:")
 fair = [quarters(name, means, rows[:, n, 1]) for n, name in enumerate(ways)]
-S_of_links = np.array([matrix.shape[1] for pair, matrix in zip(held_out, alone)
-                       for _ in pair.sure])
-quarters("1 / S", means, 1 / S_of_links)
-at_random = rows[:, 1, 1].mean()
-error = np.sqrt(2 * at_random * (1 - at_random) / (links / 4))
-print(f"two quarters of the random control differ by chance, with a standard error of {error:.0%}")
+rises = []
+for first, _, _, last in fair:
+    error = np.sqrt((first * (1 - first) + last * (1 - last)) / (links / 4))
+    rises.append(f"{100 * (last - first):.0f} ± {100 * error:.1f}")
+print("rise in points, with its standard error:", ", ".join(rises))
 
 # %% tags=["training"]
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained", sharey=True)
@@ -844,17 +848,14 @@ axes[0].set_ylabel("share of links that are right")
 show(figure, "06_surprise")
 
 # %% [markdown]
-# In the right panel, the random control rises by 8 points. On average it is right for 1/S of the
-# links, and the row 1 / S shows that 1/S rises by 2, because the mean over positions is larger in
-# short clauses. The other 6 may be chance: the last line gives their standard error, 5 points. The
-# diagonal rises by 15 points: words that Spanish leaves in place are more expected than words that
-# it moves. So even a rule that knows no words finds the later quarters easier. To pass the test,
-# the model has to rise by more than the diagonal.
+# The random control rises by 8 points, which may be chance. The diagonal rises by 15: words that
+# Spanish leaves in place seem to be more expected than words that it moves. To pass, the model has
+# to rise by more than this rule, which knows no words.
 #
-# It does not: it rises by 12 points. In the third quarter it is ahead of the diagonal, with 74%
-# against 59%. But in the fourth, where the words are most expected, the two are level. So the fair
-# test does **not** show that attention follows the model's expectation. (Nor does it with five
-# models of four epochs: question 8.) Our explanation remains plausible, but unproven.
+# It does not: it rises by 12 points. Nor could this sample tell 12 from 15, because each of the two
+# rises has a standard error of 6.5. So the fair test does **not** show that attention follows the
+# model's expectation. (Nor does it with five models of four epochs: question 8.) Our explanation
+# remains plausible, but unproven.
 #
 # One fact is certain: α_t can show at most what the decoder expects, never what it wrote, because
 # the query s_{t−1} has not read y_t. To find which words translate each other, compute p(j | y_t).
