@@ -13,10 +13,6 @@
 # let the score depend on their distance. No paper in this course has this score, so nobody has
 # derived it for you, checked it, or tried it.
 #
-# This lesson goes the whole way. The idea becomes an equation, then numbers on paper, then a
-# backward pass, and then a class that the library trains like its own. After that we compare it
-# with two scores that you know, and take the hardest step: the verdict. Afterwards it is your turn.
-#
 # Make two guesses before you start. Will attention by distance be sharper than additive attention,
 # that is, will its largest weights be larger? And if so, is distance the reason?
 
@@ -59,8 +55,8 @@ np.set_printoptions(precision=3, suppress=True)
 # *Near to what?* The query q. But q and the annotations h_j may have different sizes, so a matrix W
 # first puts each word on the query's map, at the point k_j = h_j W.
 #
-# *Which distance?* The squared one, d_j = ‖q − k_j‖², because it has a derivative everywhere. (The
-# distance ‖q − k_j‖ itself has none where it is 0.)
+# *Which distance?* The squared one, d_j = ‖q − k_j‖², because it has a derivative everywhere. The
+# distance ‖q − k_j‖ itself has none where it is 0.
 #
 # *Which sign?* A near word should get a high score, so the score is −d_j.
 #
@@ -101,9 +97,9 @@ show(plotting.diagram(boxes, arrows, title="Attention by nearness: only the oran
 # %% [markdown]
 # ## Forward
 #
-# Do nearness and the dot product of lesson 07 choose the same word? Take a map of two dimensions,
-# with a query and three words. Draw the four points on paper: their coordinates are in the next
-# cell. Which word is nearest to the query, and which word has the largest dot product with it?
+# Do nearness and the dot product of lesson 07 choose the same word? Draw the points of the next
+# cell on paper: a query and three words on a map of two dimensions. Which word is nearest to the
+# query, and which word has the largest dot product with it?
 
 # %%
 words = ["the", "blue", "student"]
@@ -131,13 +127,12 @@ for j, word in enumerate(words):
           f"by dot product: q · k = {K[j] @ q:.2f}, α = {by_dot[j]:.2f}")
 
 # %% [markdown]
-# The two scores choose different words. By nearness, *student* wins (has the largest weight),
-# because it is closest to the query. By dot product, *blue* wins, because it is far from the origin
-# in nearly the query's direction.
+# By nearness, *student* wins: it has the largest weight, because it is closest to the query. By dot
+# product, *blue* wins, because it is far from the origin in nearly the query's direction.
 #
-# Now let the query be anywhere on the map, and colour each place by the word that wins when the
-# query is there. Guess before you look: by dot product, does *student* win if the query is exactly
-# on *student*? Does it win anywhere?
+# Now let the query be anywhere on the map, and colour each place by the word that wins there. Guess
+# before you look: by dot product, does *student* win if the query is exactly on *student*? Does it
+# win anywhere?
 
 # %%
 side = np.linspace(-3.5, 3.5, 351)
@@ -164,9 +159,9 @@ for word, k in zip(words, K):
 
 # %% [markdown]
 # By dot product, *student* does not win even if the query is exactly on it, because *blue* is in
-# almost the same direction and farther out. *Student* wins only if the query is in a wedge below
-# the origin, where the second coordinate counts against a word, and *blue* has most of it.
-# *Student* itself is not in this wedge. By nearness, each word wins in the region around itself.
+# almost the same direction and farther out. *Student* wins only in a wedge below the origin. There
+# the query's second coordinate is negative, so a large second coordinate lowers a word's product,
+# and *blue* has the largest. By nearness, each word wins in the region around itself.
 
 # %%
 assert alpha.argmax() == 2 and by_dot.argmax() == 1
@@ -178,7 +173,7 @@ assert (K @ K[2]).argmax() == 1
 # Which way should the points on the map move? Take the equations one line at a time, in reverse,
 # and compare each gradient with a central difference. The upstream gradient dα is given, so we can
 # take L = dα · α as the loss. The gradient of the softmax is in lesson 06: de = α ∘ (dα − α · dα).
-# The other lines are new:
+# The other lines are new; in them, dd_j is the gradient of the distance d_j:
 #
 #     e_j = −β d_j         dd_j = −β de_j                 dβ = −Σ_j de_j d_j
 #     β   = exp(s)         ds   = β dβ                    exp is its own derivative
@@ -225,10 +220,10 @@ check_gradient("dq", dq, L, q)
 check_gradient("dK", dK, L, K)
 
 # %% [markdown]
-# What do these gradients do? If the points themselves were learnt, the next update would move each
-# of them *against* its gradient. Our dα is negative for *student* only, so the loss falls if
-# *student* gets more weight. Which way will *student* move, and which way will *blue*? (In the
-# figure, a larger dot means a larger weight, and the arrows show the update.)
+# If the points themselves were learnt, the next update would move each of them *against* its
+# gradient. Our dα is negative for *student* only, so the loss falls if *student* gets more weight.
+# Which way will *student* move, and which way will *blue*? In the figure, a larger dot means a
+# larger weight, and the arrows show the update.
 
 # %%
 figure, ax = plt.subplots(figsize=(7.5, 5), layout="constrained")
@@ -246,8 +241,10 @@ ax.set(xlim=(-1.2, 3.2), ylim=(-0.4, 2.6), aspect="equal", xlabel="first coordin
 show(ax, "13_map")
 
 # %% [markdown]
-# The map shows what you would expect: the word that should get more weight comes nearer to the
-# query, and the other words move away from it.
+# The word that should get more weight comes nearer to the query, and the other words move away from
+# it. The query moves straight down, because the three forces on it nearly cancel in the first
+# coordinate. The parameter s is not on the map: ds is negative, so the update increases β. This
+# makes attention sharper, and *student*, the nearest word, gains weight.
 #
 # But the points are not parameters: they are computed, k_j = h_j W. So their gradients go on to W
 # and to the annotations. An annotation is used twice, in its key and in c = Σ_j α_j h_j:
@@ -259,18 +256,16 @@ show(ax, "13_map")
 #
 # ## What is it, really?
 #
-# Is this score new? Before you spend an hour on an idea, check whether it is an old one in
-# disguise. The dictionary of lesson 00 had this score, with β = 1 / (2h²), where h was the width of
-# its bell curve. There the keys were given, and here they are learnt. Is a score of lesson 07 in
-# it, too? Expand the square:
+# Before you spend an hour on an idea, check whether it is an old one in disguise. The dictionary of
+# lesson 00 had this score, with β = 1 / (2h²), where h was the width of its bell curve. There the
+# keys were given, and here they are learnt. Is a score of lesson 07 in it, too? Expand the square:
 #
 #     e_j = −β ‖q − k_j‖²  =  2β q · k_j  −  β ‖k_j‖²  −  β ‖q‖²
 #
 # The last term is the same for every word, so it cancels in the softmax. The first term is the
 # score *general* of lesson 07, with the matrix 2β Wᵀ between query and annotation. Only the middle
-# term is new, and it does not contain the query: it lowers the score of a word far from the origin,
-# whatever the query is. Because the softmax takes the exp of the score, this term becomes a factor
-# exp(−β ‖k_j‖²) in the weight of each word.
+# term is new: whatever the query is, it lowers the score of a word far from the origin. In the
+# softmax, it becomes a factor exp(−β ‖k_j‖²) in the weight of each word.
 
 # %%
 by_product = softmax(2 * beta * (K @ q))
@@ -288,23 +283,28 @@ print("for each word, this α times this factor, normalized, is its weight by ne
 #
 # ## The class
 #
-# What must you write before the library can train this score? `SoftmaxAttention` already implements
-# the mask, the softmax, the context, and the backward passes of all three. You create the
-# parameters, and write the score and its backward pass. The keys k_j = h_j W are the same for all
-# target words, so you also write `read`, which computes the keys once per sentence, and
-# `read_backward`, which takes their gradient back to W and to the annotations:
+# `SoftmaxAttention` already implements the mask, the softmax, the context, and the backward passes
+# of all three. You write the rest:
 #
-# | method | when it runs | what it does here |
-# |---|---|---|
-# | `create` | once | draws random weights of the sizes that the model needs |
-# | `read` | once per sentence | returns a `Memory`, with the keys in `memory.keys` |
-# | `score` | each target word | returns e, and a cache for the backward pass |
-# | `score_backward` | each target word, in reverse | adds dK to `dmemory.keys`, and returns dq |
-# | `read_backward` | once per sentence | takes dK, adds dW to `grads.W`, and returns dh |
+# | method | what it does here |
+# |---|---|
+# | `create` | draws random weights of the sizes that the model needs |
+# | `read` | returns a `Memory`, with the keys k_j = h_j W in `memory.keys` |
+# | `score` | returns e, and a cache for the backward pass |
+# | `score_backward` | adds dK to `dmemory.keys`, and returns dq |
+# | `read_backward` | takes dK, adds dW to `grads.W`, and returns dh |
 #
-# `super().read_backward` returns the part of dh that comes through the context. You add the part
-# that comes through the keys. (Other scores may also need `dmemory.values` and `dmemory.defer`.
-# Section 2 of `docs/custom_mechanisms.md` explains them.)
+# The keys are the same for all target words, so `read` and `read_backward` run once per sentence:
+#
+#     memory = read(h, mask)
+#     for each target word:    e, cache = score(q, memory)
+#     for each, in reverse:    dq = score_backward(de, cache, memory, dmemory, grads)
+#     dh = read_backward(memory, dmemory, grads)
+#
+# The model calls `step` and `step_backward` of `SoftmaxAttention`, and these call your `score` and
+# `score_backward`. `super().read_backward` returns the part of dh that comes through the context,
+# and you add the part that comes through the keys. Other scores may also need `dmemory.values` and
+# `dmemory.defer`, which section 2 of `docs/custom_mechanisms.md` explains.
 #
 # > **Exercise.** Write the two backward methods before you read on:
 # > `numpy-attention exercise start nearness`.
@@ -312,7 +312,7 @@ print("for each word, this α times this factor, normalized, is its weight by ne
 # The class computes a whole batch, with q (B, Q) and K (B, S, Q). Compare it line by line with the
 # equations above. `as_rows` turns (B, S, …) into (B · S, …). Only the initial value of s is new. A
 # distance is a sum of Q squares and may be large, so `create` starts with a small β: s = −2.
-# (Question 1 shows why no softmax should start too sharp.)
+# Question 1 shows why no softmax should start too sharp.
 
 
 # %% tags=["plain"]
@@ -355,16 +355,16 @@ class Nearness(SoftmaxAttention):
 
 
 # %% [markdown]
-# Is the class right? First, its weights for the three words must be those that you have seen. (For
-# this test W is I, so the annotations are the points themselves.) Then we check every gradient,
-# with two sentences of different lengths and five target words. All sizes are different, because
-# equal sizes would hide a mix-up of two axes. In the report, `input[0]` is the queries, and
-# `input[1]` is the annotations.
+# Is the class right? First, its weights for the three words must be those that you have seen. For
+# this test W is I, so the annotations are the points themselves. Then we check every gradient, with
+# two sentences of different lengths and five target words. All sizes are different, because equal
+# sizes would hide a mix-up of two axes. In the report, `input[0]` is the queries, and `input[1]` is
+# the annotations.
 
 # %%
 mine = Nearness(np.eye(2), s)
 memory = mine.read(K[None], np.ones((1, 3), bool))
-# 0 is the time step, which this score does not use
+# `step` calls `score`; 0 is the time step, which this score does not use
 _, weights, _ = mine.step(q[None], memory, 0)
 assert np.allclose(weights, alpha)
 
@@ -388,8 +388,8 @@ print(check(Nearness))
 #
 # ### What a bug looks like
 #
-# Your own mechanism will have bugs, so here is a bug in ours. First try to find it in the code.
-# Then read the report, and ask yourself whether you could have found the bug from the report alone.
+# Your own mechanism will have bugs, so here is one in ours. Try to find it in the code before you
+# read the report.
 
 
 # %%
@@ -408,16 +408,15 @@ report = caught(check, Pushed)
 # %% [markdown]
 # The gradients of W and of the annotations are wrong, while those of s and of the queries are
 # right. The gradient of the queries is the sum of dU over the words, so dU is almost certainly
-# right. What else do W and the annotations need? They need the gradient of the keys, which only one
-# line computes. The report names this line and its mistake, a wrong sign: k has a minus in
-# u = q − k.
+# right. W and the annotations also need the gradient of the keys, which only one line computes. The
+# report names this line and its mistake, a wrong sign: k has a minus in u = q − k.
 #
 # ## A file, and the command
 #
-# How does the library train a class that it does not contain? It reads the class from a file.
-# `write_class` (in `own_parts.py`) writes the class above, with its imports, to `nearness.py`. Then
-# the command `numpy-attention gradcheck` checks this file, as it will check yours: first the score
-# by itself, and then the score with each of the two local windows of lesson 07.
+# The library can train a class from a file. `write_class` (in `own_parts.py`) writes the class
+# above, with its imports, to `nearness.py`. Then the command `numpy-attention gradcheck` checks
+# this file, as it will check yours: first the score by itself, and then the score with each of the
+# two local windows of lesson 07.
 
 # %%
 path = write_class(Nearness, course.OUTPUTS)
@@ -427,24 +426,24 @@ assert code == 0
 # %% [markdown]
 # ## Is it any good?
 #
-# Is nearness better than the scores that you know? The task is that of lesson 07: translate from
-# English to French, with an invented grammar. We train three translators that differ only in the
-# score: additive, general, and ours. Two rules keep the comparison fair. First, all three have
-# almost the same number of parameters, about 77,000. Second, each is trained three times, with
-# three *seeds* (three sets of random numbers), because a difference that the next seed reverses
-# proves nothing. All other settings are the same. (Even this is not perfectly fair: each score may
-# prefer a learning rate of its own, and we do not search for it.)
+# The task is that of lesson 07: translate from English to French, with an invented grammar. We
+# train three translators that differ only in the score: additive, general, and ours. Two rules keep
+# the comparison fair. First, all three have almost the same number of parameters, about 77,000.
+# Second, each is trained with three seeds, because a difference that the next seed reverses proves
+# nothing. Even this is not perfectly fair: each score may prefer a learning rate of its own, and we
+# do not search for it.
 #
 # We measure three things on the test sentences:
 #
-# - *exactly right*: the share of sentences that are translated without a single mistake
-# - *points right*: for some source and target words, the data says with certainty that one
-#   translates the other. These pairs are the *sure links*. In how many of them does the target word
-#   give its largest weight to the source word? (The weight on `</s>` does not count here.)
+# - *exactly right*: the share of sentences translated without a single mistake
+# - *points right*: the data marks some pairs of words as *sure links*, because one certainly
+#   translates the other. In how many of them does the target word give its largest weight to the
+#   source word?
 # - *largest weight*: how sharp the attention is, as the mean of all target words' largest weights
-#   (here the weight on `</s>` counts)
 #
-# For each of the three measures, guess the order of the three scores, and write it down.
+# *Points right* ignores the weight on `</s>`, and *largest weight* includes it.
+#
+# For each measure, guess the order of the three scores, and write it down.
 
 # %% tags=["training"]
 EPOCHS = 5
@@ -453,6 +452,7 @@ SIZES = dict(embedding=48, hidden=48, layers=1, cell="gru", bidirectional=True,
              input_feeding=False, init=0.25)
 pairs = load_parallel("grammar-en-fr", "train", np.random.default_rng(3), 6_000)
 test = load_parallel("grammar-en-fr", "test", np.random.default_rng(4), 400)
+# in lesson 07, additive is "concat"; `alignment` is the size of its tanh layer
 scores = {"additive": dict(attention="concat", alignment=24),
           "general": dict(attention="general"),
           "nearness": dict(attention=class_in(path, "Nearness"))}
@@ -460,7 +460,7 @@ scores = {"additive": dict(attention="concat", alignment=24),
 
 # %% tags=["training"]
 def train(seed, **changes):
-    """Train a Translator; `changes` are added to SIZES."""
+    """Train a Translator with the decoder of lesson 07; `changes` are added to SIZES."""
     translator = Translator.create(pairs, "luong", SIZES | changes, TranslatorTraining(seed=seed))
     batches = translator.batches(pairs)
     trainer = Trainer(translator.model, Adam(8e-3), batches, rng=np.random.default_rng(seed),
@@ -496,18 +496,8 @@ for name, choice in scores.items():
 
 
 # %% tags=["training"]
-def spread(what, name):
-    """The lowest and the highest number of the seeds, as text."""
-    numbers = figures[what][name]
-    return f"{min(numbers):.1%} to {max(numbers):.1%}"
-
-
-for what in MEASURES:
-    print(f"{what}: " + ", ".join(f"{name} {spread(what, name)}" for name in scores))
 sharp = figures["largest weight"]
-title = (f"Nearness is sharp (largest weight {spread('largest weight', 'nearness')}), "
-         f"but general is, too ({spread('largest weight', 'general')})")
-show(draw_runs(figures, list(scores), title), "13_runs")
+show(draw_runs(figures, list(scores), "nearness is sharp,\nbut general is, too"), "13_runs")
 
 # %% [markdown]
 # ## The verdict
@@ -530,9 +520,9 @@ assert min(sharp["general"]) > max(sharp["additive"])
 # nearness with and without its factor, in %, seeds 1 to 6, measured by the code of answer 6
 FACTOR = {
     "largest weight": {"with": [92.5, 94.4, 96.5, 93.1, 96.6, 95.0],
-                       "without": [98.1, 97.1, 96.9, 96.9, 98.3, 97.4]},
-    "points right": {"with": [98.8, 98.5, 84.2, 95.1, 95.7, 98.2],
-                     "without": [99.9, 99.3, 97.2, 95.9, 99.6, 98.9]},
+                       "without": [98.1, 97.1, 96.7, 97.3, 98.3, 97.4]},
+    "points right": {"with": [98.8, 98.5, 84.2, 95.0, 95.7, 98.2],
+                     "without": [99.9, 99.3, 97.7, 95.3, 99.6, 98.9]},
 }
 for what, recorded in FACTOR.items():
     higher = sum(np.array(recorded["without"]) > recorded["with"])
@@ -547,10 +537,10 @@ for what, recorded in FACTOR.items():
 # and 1, so in e = v_a · tanh(…) no |e| can exceed the sum of all |v_a|, and no two scores can
 # differ by more than twice this sum. Training can raise this bound, but perhaps it has left it low?
 #
-# Explanations are cheap, but this one can be tested. By how much does the largest score usually
-# lead the second largest? And how large a lead would the bound allow? If the bound keeps additive
-# soft, its lead must come close to the bound. Guess whether it does. (We compute the lead from the
-# weights: the difference of two scores is the logarithm of the ratio of their weights.)
+# Explanations are cheap, but this one can be tested. If the bound is the reason, additive's largest
+# score must usually lead its second largest by nearly as much as the bound allows. Guess whether it
+# does. We compute the lead from the weights: the difference of two scores is the logarithm of the
+# ratio of their weights.
 
 
 # %% tags=["training"]
@@ -576,17 +566,16 @@ betas = over_seeds(lambda one: np.exp(one.model.attention.s[0]), "nearness")
 print(f"β began at {np.exp(-2):.2f} and is {betas} after training")
 
 # %% [markdown]
-# The bound is not the reason. It leaves additive room to be sharper than each of the other two, but
-# the scores of additive stay much closer together than the bound allows. The tanh may keep additive
-# soft in another way: this lesson cannot tell. Nearness, for its part, has made use of β, which has
-# grown in training with each seed.
+# The bound is not the reason: it would allow additive to be sharper than the other two. The tanh
+# may keep additive soft in another way, but this lesson cannot tell. Nearness, for its part, has
+# made use of β, which has grown in training with each seed, as it would on the map.
 
 # %% tags=["training"]
 assert min(bounds) > 2 * max(lead(trained["general", seed]) for seed in SEEDS)
 
 # %% [markdown]
-# And which score translates best? Compare two kinds of difference: how much the mean results of the
-# three scores differ, and how much the results of one score differ from seed to seed.
+# And which score translates best? Compare how much the mean results of the three scores differ with
+# how much the results of one score differ from seed to seed.
 
 # %% tags=["training"]
 exact = figures["exactly right"]
@@ -608,8 +597,10 @@ print(f"points right: general is ahead of nearness with {ahead} of {len(SEEDS)} 
 # seeds. But three seeds are few, so question 7 adds three more.
 #
 # One number stands out: with seed 3, nearness points at far fewer of the right words than with the
-# other seeds. Look into such a number before you report it. Which target words have their largest
-# weight in the wrong place?
+# other seeds. Look into such a number before you report it. Which target words miss their source
+# words, and where do they look instead? The figure compares general and nearness, both with seed 3,
+# on one test sentence. The counts in its titles ignore `</s>`, as *points right* does. A solid
+# outline marks a sure link, and a dashed outline marks a link that is only possible.
 
 
 # %% tags=["training"]
@@ -629,13 +620,6 @@ for seed, right in zip(SEEDS, figures["points right"]["nearness"]):
     most = ", ".join(f"{number} × {word}" for word, number in of_words.most_common(3))
     print(f"nearness, seed {seed}: {of_words.total()} links missed, among them {most}")
 
-# %% [markdown]
-# With seed 3, nearly all missed links are those of two words: the full stop, and *ne* (or *n'*).
-# Where do these words look instead? The figure compares general and nearness, both with seed 3, on
-# a test sentence that has a negation and a swapped adjective. A solid outline marks a sure link,
-# and a dashed outline marks a link that is only possible. The titles count as *points right* does,
-# without `</s>`.
-
 # %% tags=["training"]
 shown = next(n for n, pair in enumerate(test) if phenomena(pair)["swapped adjective"]
              and phenomena(pair)["negation"] and len(pair.target) < 10)
@@ -653,24 +637,40 @@ for name, ax in zip(("general", "nearness"), axes):
 show(figure, "13_attention")
 
 # %% [markdown]
-# In both models, the full stop gives most of its weight to `</s>`. Without `</s>`, as *points
-# right* counts, general's full stop is right and nearness's is not. That is one habit. The other
-# habit is that of *ne*: with nearness, *ne* gives its largest weight to *do*. This link is marked
-# as possible but not as sure, so it does not count either. Neither habit seems to hurt, because
-# seed 3 translates best of nearness's three seeds. So a low *points right* need not mean that the
-# model translates wrongly.
+# With seed 3, nearly all missed links belong to two words: the full stop, and *ne* (or *n'*). In
+# the figure, both full stops give most of their weight to `</s>`, which *points right* leaves out.
+# Among the other words, general's full stop gives most weight to the English full stop, and
+# nearness's does not. Nearness's *ne* gives most weight to *do*. This link is only possible, not
+# sure, so it does not count as right. Seed 3 translates best of nearness's three seeds all the
+# same, so a low *points right* need not mean that the model translates badly.
 #
-# Many new mechanisms end like this one. It works: its gradients are right, it translates, and it
+# A new mechanism may end like this one. It works: its gradients are right, it translates, and it
 # points at most of the right words. But nothing here shows that it is better than what we had. If
 # that is the result, say so.
 #
 # ## Yours
 #
-# Open the guide `docs/custom_mechanisms.md` and write a mechanism of your own: a class in a file,
-# with an equation that you have not seen anywhere. Run `numpy-attention gradcheck mine.py:Name`
-# until it passes. Before you train, take your equation apart: say which old score is in it, what is
-# new, and which control would show the difference. Then `train` it, look at a `heatmap`, and
-# `compare` it with the score that it should beat.
+# Now write your own mechanism. You may start from one of these ideas, with k_j = h_j W. Each
+# contains an old score, which is its control:
+#
+# | score e_j | question | old score in it |
+# |---|---|---|
+# | v · tanh(q ∘ k_j) | Does the tanh make attention soft? | general, without the tanh |
+# | −log(1 + β d_j) | Should far words keep more weight? | nearness, for small β d_j |
+# | q · k_j + w · h_j | Does a part without the query help? | general, with w = 0 |
+#
+# Then go through this list:
+#
+# 1. Take the equation apart. Which old score is in it? The control lacks only what is new.
+# 2. Write the class in a file, as in `docs/custom_mechanisms.md`.
+# 3. Run `numpy-attention gradcheck mine.py:Name` until it passes.
+# 4. Before you train, write down your guess, and the measure that will decide.
+# 5. Train both with several seeds: `measure(train(1, attention=class_in("mine.py", "Name")))`. On a
+#    real corpus, `numpy-attention compare` does this.
+# 6. Look into each number that stands out.
+#
+# An honest result gives the numbers of every seed, for your score and for the control, and claims
+# no more than they show. "No better than general with three seeds" is an honest result.
 
 # %% [markdown]
 # ## What others call it

@@ -5,7 +5,9 @@ import importlib.util
 import linecache
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.ticker import PercentFormatter
 
@@ -41,6 +43,7 @@ def write_class(kind, folder):
 
 def class_in(path, name):
     """The class of that name in a file."""
+    path = Path(path)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module                 # where dataclasses look for it
@@ -60,8 +63,13 @@ def run_command(*words, folder):
     return done.returncode
 
 
-def draw_runs(figures, names, title):
-    """One dot per run, one axis per measure: figures {measure: {name: [one number per seed]}}."""
+def draw_runs(figures, names, claim):
+    """One dot per run, one axis per measure: figures {measure: {name: [one number per seed]}}.
+
+    The claim is about the last measure.
+    """
+    lowest = min(min(numbers) for of_names in figures.values() for numbers in of_names.values())
+    ticks = np.arange(np.floor(20 * lowest), 21) / 20           # every 5%
     figure, axes = plt.subplots(1, len(figures), figsize=(3.6 * len(figures), 3.6),
                                 layout="constrained", sharey=True)
     for (measure, of_names), ax in zip(figures.items(), axes):
@@ -70,9 +78,10 @@ def draw_runs(figures, names, title):
                     marker=plotting.MARKERS[place], color=plotting.COLOURS[place], markersize=8,
                     alpha=0.7)
         ax.set_xticks(range(len(names)), names)
-        ax.set(title=measure, xlabel="score", xlim=(-0.5, len(names) - 0.5))
-        ax.yaxis.set_major_formatter(PercentFormatter(1, symbol=""))
+        ax.set(title=measure, xlim=(-0.5, len(names) - 0.5), ylim=(ticks[0], 1.005), yticks=ticks)
+        ax.yaxis.set_major_formatter(PercentFormatter(1, 0, symbol=""))
         ax.grid(axis="y", alpha=0.3)
-    axes[0].set_ylabel("share in %")
-    figure.suptitle(title)
+    axes[0].set_ylabel(f"% (the axis starts at {100 * ticks[0]:.0f})")
+    axes[-1].set_title(f"{measure}: {claim}")
+    figure.supxlabel("score")
     return figure
