@@ -13,7 +13,7 @@
 # parallel. Transformers are built from these heads (lesson 09).
 #
 # You will compute this attention for two words and derive its backward pass. Then you will test a
-# popular claim: *without the division, the gradient vanishes*. In one case, leaving out the
+# claim about the division: *without it, the gradient vanishes*. In one case, leaving out the
 # division makes the gradient three times as *large*. Does a model then learn better? In the second
 # half you will build many heads, and meet a bug that no gradient check can see.
 
@@ -21,11 +21,18 @@
 print("Lesson 08: scaled dot-product attention, and many heads", flush=True)
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
-from course import caught, show
-from heads_parts import check_same, states
+from course import show
+from heads_parts import (
+    attention_picture,
+    check_same,
+    create,
+    create_dot,
+    silently_caught,
+    states,
+    variance_of_scores,
+)
 from matplotlib import pyplot as plt
 
 from numpy_attention import metrics, plotting
@@ -35,7 +42,6 @@ from numpy_attention.data.datasets.corpora import load_parallel
 from numpy_attention.data.datasets.grammar import phenomena
 from numpy_attention.gradcheck import gradcheck, numeric_gradient
 from numpy_attention.module import Array, Module
-from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.schedules import LinearDecay
 from numpy_attention.training.trainer import Trainer
@@ -48,75 +54,9 @@ np.set_printoptions(precision=3, suppress=True)
 # Why three kinds of vectors? Looking up a word in a dictionary involves three things: your word,
 # the headwords, and their explanations. In attention these are the query, the keys and the values.
 #
-# Let the matrix X have a row of d_model numbers for each target word, and M a row of D numbers for
-# each source word. Attention from one sequence to another, as in lessons 06 and 07, is
-# **cross-attention**. If M is X, the words of a sequence attend to each other: **self-attention**.
-# In the table, q, k and v are matrices with a row for each word. But in a product q · k, the
-# letters mean single rows: one query and one key.
-#
-# | symbol | shape | what it is |
-# |---|---|---|
-# | X, M | (T, **d_model**), (S, D) | the target words (for q) and the source words (for k and v) |
-# | q = X W_q + b_q | (T, d_k) | **queries**: what each target word looks for |
-# | k = M W_k | (S, d_k) | **keys**: what each source word can be found by |
-# | v = M W_v + b_v | (S, d_v) | **values**: what each source word contributes when it is found |
-# | e = q kᵀ / √d_k | (T, S) | scores: every query is compared with every key |
-# | A = softmax(e), each row | (T, S) | weights: each row adds up to 1 |
-# | Y = A v | (T, d_v) | what each query has found |
-# | W_o, b_o | (d_v, O), (O,) | one more layer on top, with O outputs: Y W_o + b_o |
-# | `heads` | | number of heads, **h** in the paper |
-#
-# (The paper writes Q, K and V for q, k and v. The exercises and some functions below write E for e,
-# and d for the number of columns of q. In lesson 06, A was the size of the score's hidden layer.)
-#
-# In the first figure, two words attend to each other. Random matrices turn each word into a query,
-# a key and a value, and each query is compared with each key. The values are not used until the
-# scores have become weights. Negative numbers are blue, positive ones red. The second figure shows
-# the whole computation, from X and M to the output.
-
-# %%
-x = np.array([[1.0, 0.2, -0.5, 0.4],
-              [-0.6, 1.0, 0.3, -0.2]])                  # two words (2, d_model)
-drawn = np.random.default_rng(8)
-tables = [(x, -5, 0, "x: two words")]
-for role, task, size, row in (("q", "what a word looks for", 2, -5),
-                              ("k", "what a word is found by", 2, 0),
-                              ("v", "what a word contributes", 3, 5)):
-    W = drawn.normal(size=(4, size)).round(1) + 0.0
-    tables += [(W, 1.8, row, f"W_{role}"), (x @ W, 7, row, f"{role} = x W_{role}: {task}")]
-q = tables[2][0]
-k = tables[4][0]
-tables += [(q @ k.T, 13.5, -2.5, "q kᵀ: every query with every key")]
-
-# %%
-figure, ax = plt.subplots(figsize=(10, 4.6), layout="constrained")
-for array, first, middle, title in tables:
-    for (down, across), value in np.ndenumerate(array):
-        ax.text(first + 1.15 * across, middle + down - len(array) / 2, f"{value:4.1f}",
-                family="monospace", bbox=dict(facecolor=plt.cm.RdBu_r(0.5 + value / 8), pad=4))
-    ax.text(first, middle - len(array) / 2 - 0.9, title)
-ax.set(xlim=(-5.2, 19.5), ylim=(7, -8.5), xticks=[], yticks=[], frame_on=False)
-show(figure, "08_roles")
-
-# %%
-boxes = {
-    "X": ("X", 0, 2.4, 0), "q": ("q = X W_q + b_q", 2.6, 2.4), "k": ("k = M W_k", 2.6, 1.2),
-    "M": ("M", 0, 0.6, 2), "v": ("v = M W_v + b_v", 2.6, 0), "Y": ("Y = A v", 8.2, 0.9, 1),
-    "e": ("e = q kᵀ / √d_k", 4.7, 1.8, 1), "A": ("A = softmax(e)", 6.6, 1.8, 1),
-    "out": ("Y W_o + b_o", 9.8, 0.9),
-}
-arrows = [("X", "q"), ("M", "k"), ("M", "v"), ("q", "e"), ("k", "e"), ("e", "A"), ("A", "Y"),
-          ("v", "Y"), ("Y", "out")]
-show(plotting.diagram(boxes, arrows, title="One head: queries from X, keys and values from M"),
-     "08_one_head")
-
-# %% [markdown]
-# ## Forward
-#
-# For now we leave out the matrices W, and write down q, k and v ourselves. The three source words,
-# *the blue student*, each have a key of d_k = 2 numbers and a value of d_v = 3. The target word
-# *étudiant* has the query (0.3, 1.6). Compare this query with the keys in the code: which word will
-# get the largest weight?
+# The three source words, *the blue student*, each have a key of d_k = 2 numbers and a value of 3
+# numbers. The target word *étudiant* has the query (0.3, 1.6). Compare this query with the keys in
+# the code: which word will get the largest weight?
 
 
 # %%
@@ -137,10 +77,14 @@ for word, key, score, weight in zip(words, k, one_e, alpha):
 print("  étudiant finds", alpha @ v)
 
 # %% [markdown]
-# *student* gets the largest weight, because its key is large where the query is large. Now add a
-# second target word, *bleu*. Its weights do not depend on what *étudiant* finds, so *bleu* need not
-# wait. The two queries become the rows of a matrix q. One matrix product then computes all scores,
-# and another what each query finds.
+# *student* gets the largest weight, because its key is large where the query is large.
+#
+# ## Forward
+#
+# Now add a second target word, *bleu*. Its weights do not depend on what *étudiant* finds, so it
+# need not wait if its query is already known. In a recurrent decoder, the query is not. The two
+# queries become the rows of a matrix q. One matrix product then computes all scores, and another
+# what each query finds.
 
 # %%
 q = np.array([[0.3, 1.6],           # étudiant
@@ -151,6 +95,42 @@ Y = A @ v                           # (T, d_v)
 print("A =", A[0], A[1], sep="\n  ")
 assert np.allclose(e[0], one_e) and np.allclose(Y[0], alpha @ v)
 print("row 0 equals the weights computed for étudiant by itself")
+show(attention_picture(q, k, v, e, A, Y, ["étudiant", "bleu"], words), "08_roles")
+
+# %% [markdown]
+# We wrote down q, k and v ourselves. A model computes them, as on the left of the figure, with
+# three matrices W_q, W_k and W_v. Let X have a row of d_model numbers for each target word, and M a
+# row of D numbers for each source word. Attention from one sequence to another, as in lessons 06
+# and 07, is **cross-attention**. If M is X, the words of a sequence attend to each other:
+# **self-attention**.
+#
+# q, k and v are matrices, one row per word. With a dot, q · k, they are single rows.
+#
+# | symbol | shape | what it is |
+# |---|---|---|
+# | X, M | (T, **d_model**), (S, D) | the target words (for q) and the source words (for k and v) |
+# | q = X W_q + b_q | (T, d_k) | **queries**: what each target word looks for |
+# | k = M W_k | (S, d_k) | **keys**: what each source word can be found by |
+# | v = M W_v + b_v | (S, d_v) | **values**: what each source word contributes when it is found |
+# | e = q kᵀ / √d_k | (T, S) | scores: every query is compared with every key |
+# | A = softmax(e), each row | (T, S) | weights: each row adds up to 1 |
+# | Y = A v | (T, d_v) | what each query has found |
+# | W_o, b_o | (d_v, O), (O,) | one more layer on top, with O outputs: Y W_o + b_o |
+# | `heads` | | number of heads, **h** in the paper |
+#
+# In lesson 06, A was the size of the score's hidden layer.
+
+# %%
+boxes = {
+    "X": ("X", 0, 2.4, 0), "q": ("q = X W_q + b_q", 2.6, 2.4), "k": ("k = M W_k", 2.6, 1.2),
+    "M": ("M", 0, 0.6, 2), "v": ("v = M W_v + b_v", 2.6, 0), "Y": ("Y = A v", 8.2, 0.9, 1),
+    "e": ("e = q kᵀ / √d_k", 4.7, 1.8, 1), "A": ("A = softmax(e)", 6.6, 1.8, 1),
+    "out": ("Y W_o + b_o", 9.8, 0.9),
+}
+arrows = [("X", "q"), ("M", "k"), ("M", "v"), ("q", "e"), ("k", "e"), ("e", "A"), ("A", "Y"),
+          ("v", "Y"), ("Y", "out")]
+show(plotting.diagram(boxes, arrows, title="One head: queries from X, keys and values from M"),
+     "08_one_head")
 
 # %% [markdown]
 # ## Backward
@@ -163,9 +143,8 @@ print("row 0 equals the weights computed for étudiant by itself")
 #     e = q kᵀ / √d_k     dq = de k / √d_k    dk = deᵀ q / √d_k
 #
 # (∘ multiplies element by element.) The forward pass multiplies q kᵀ by 1 / √d_k, so the backward
-# pass multiplies dq and dk by the same factor. To check the gradients, we need a loss whose
-# gradient with respect to Y is dY. The sum of dY ∘ Y will do. As in lesson 07, `L(A=shift)` is the
-# loss when the small array `shift` is added to A.
+# pass multiplies dq and dk by the same factor. To check the gradients, we use the sum
+# of dY ∘ Y as the loss, because its gradient with respect to Y is dY.
 #
 # > **Exercise.** Write the backward pass before you read on:
 # > `numpy-attention exercise start scaled-dot`.
@@ -174,16 +153,14 @@ print("row 0 equals the weights computed for étudiant by itself")
 dY = np.array([[0.5, -1.0, 0.2], [-0.3, 0.4, 1.0]])
 
 
-def L(e=0, A=0):
-    """Σ dY ∘ Y; each argument is added to the intermediate of that name."""
-    scores = q @ k.T / np.sqrt(2) + e
-    weights = softmax(scores) + A
-    return (dY * (weights @ v)).sum()
+def L():
+    """Σ dY ∘ Y"""
+    return (dY * (softmax(q @ k.T / np.sqrt(2)) @ v)).sum()
 
 
-def check_gradient(name, ours, loss, array):
-    """Compare our gradient with the central difference of loss() in each element of array."""
-    numeric = numeric_gradient(loss, array)
+def check_gradient(name, ours, array):
+    """Compare our gradient with the central difference of L() in each element of array."""
+    numeric = numeric_gradient(L, array)
     assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
     print(f"  {name} {ours.shape}: {ours.ravel()}\n     as measured: {numeric.ravel()}")
 
@@ -191,21 +168,18 @@ def check_gradient(name, ours, loss, array):
 # %%
 dv = A.T @ dY                                               # (S, d_v)
 dA = dY @ v.T                                               # (T, S)
-de = A * (dA - (A * dA).sum(1, keepdims=True))              # (T, S)
+de = A * (dA - (A * dA).sum(1, keepdims=True))              # (T, S), as in lesson 06
 dq = de @ k / np.sqrt(2)                                    # (T, d_k)
 dk = de.T @ q / np.sqrt(2)                                  # (S, d_k)
-shift = np.zeros_like(e)
-check_gradient("dA", dA, partial(L, A=shift), shift)
-check_gradient("de", de, partial(L, e=shift), shift)
-check_gradient("dq", dq, L, q)
-check_gradient("dk", dk, L, k)
-check_gradient("dv", dv, L, v)
+check_gradient("dq", dq, q)
+check_gradient("dk", dk, k)
+check_gradient("dv", dv, v)
 
 # %% [markdown]
 # The same lines hold for a batch, with more axes in front: the queries of B sentences are an array
 # q (B, T, d_k). In place of a transpose, `swapaxes(-1, -2)` swaps only the last two axes. Sentences
 # differ in length, so a batch needs a mask: `visible` is False wherever a query must not attend to
-# a word. There the score becomes −∞, so the weight is exactly 0.
+# a word. There the score becomes −∞, so the weight is exactly 0. The code writes E for e.
 
 
 # %%
@@ -275,21 +249,21 @@ def undivided(dY, dA, cache):
     return dq, dk, A.swapaxes(-1, -2) @ dY
 
 
-report = caught(check, undivided)
+report = silently_caught(check, undivided)
+print(*report[:6], "  …", report[-1], sep="\n")
 
 # %% [markdown]
-# Only dv is right: its line has no scale to forget. For q (`input[0]`) and k (`input[1]`), the
-# report names the line, calls the mistake a factor, and shows the wrong and the right value of one
-# element. Divide the wrong value by the right one. Do you recognize the quotient? Here d_k is 6.
-# It is √d_k, because the missing factor is `scale` = 1 / √d_k. The report's last sentence fits
-# this: with size 1 in place of 6 everything is right, because √1 = 1.
+# Only dv is right: its line has no scale to forget. For q (`input[0]`), the report names the line,
+# calls the mistake a factor, and shows the wrong and the right value of one element. The lines left
+# out report the same for k (`input[1]`). Divide the wrong value by the right one. Do you recognize
+# the quotient? Here d_k is 6. It is √d_k, because the missing factor is `scale` = 1 / √d_k. The
+# last sentence fits this: with size 1 in place of 6 everything is right, because √1 = 1.
 #
 # ## One head, with its matrices
 #
-# So far, q, k and v were given. A whole head computes them from X and M, here for one sentence. Its
-# forward pass follows the table of symbols, line by line. Its backward pass goes through each
-# matrix product as in lesson 01. X is used once, for q. But M is used twice, for k and for v, so dM
-# is a sum of two terms:
+# A whole head computes q, k and v from X and M, here for one sentence. Its forward pass follows the
+# table of symbols, line by line. Its backward pass goes through each matrix product as in lesson
+# 01. X is used once, for q. But M is used twice, for k and for v, so dM is a sum of two terms:
 #
 #     q = X W_q + b_q     dW_q = Xᵀ dq      db_q = Σ_t dq_t      dX = dq W_qᵀ
 #     k = M W_k           dW_k = Mᵀ dk                           dM = dk W_kᵀ
@@ -340,8 +314,8 @@ print(str(report).splitlines()[0])
 #
 # The scores q · k have a standard deviation of √d_k, so with a large d_k they are far apart, and
 # the largest gets nearly all of the weight. But where the weights are near 0 or 1, the slope of the
-# softmax is near 0. So the paper *suspects* that with a large d_k, gradients become extremely
-# small. The popular claim has dropped the words "with a large d_k". Which of the two is right?
+# softmax is near 0. So the paper *suspects* (section 3.2.1) that with a large d_k, gradients become
+# extremely small. Is this also true without the words "with a large d_k"?
 #
 # We draw 2,000 random queries with ten random keys each. Let α be the weights of one query. The
 # matrix ∂α/∂q carries gradients from the weights back to the query, and we measure its norm
@@ -350,16 +324,16 @@ print(str(report).splitlines()[0])
 
 
 # %%
-def gradient_to_query(d_k, divided):
+def gradient_to_query(d_k, divided, S=10):
     """→ variance of the scores, mean of the largest α; for each query, ‖∂α/∂e‖ and ‖∂α/∂q‖."""
     rng = np.random.default_rng(d_k)
     q = rng.standard_normal((2_000, 1, d_k))
-    k = rng.standard_normal((2_000, 10, d_k))
+    k = rng.standard_normal((2_000, S, d_k))
     scale = 1 / np.sqrt(d_k) if divided else 1.0
-    e = (q @ k.swapaxes(1, 2))[:, 0] * scale                    # (2000, 10)
-    alpha = softmax(e)                                          # (2000, 10)
-    slopes = alpha[:, :, None] * (np.eye(10) - alpha[:, None])  # ∂α/∂e of lesson 06
-    to_query = slopes @ k * scale                               # (2000, 10, d_k);  e = k q · scale
+    e = (q @ k.swapaxes(1, 2))[:, 0] * scale                    # (2000, S)
+    alpha = softmax(e)                                          # (2000, S)
+    slopes = alpha[:, :, None] * (np.eye(S) - alpha[:, None])   # ∂α/∂e of lesson 06
+    to_query = slopes @ k * scale                               # (2000, S, d_k);  e = k q · scale
     norms = [np.linalg.norm(array, axis=(1, 2)) for array in (slopes, to_query)]
     return e.var(), alpha.max(1).mean(), *norms
 
@@ -381,9 +355,8 @@ for d_k in WIDTHS:
 # 16, the median of ‖∂α/∂q‖ does not fall, but *grows*. Up to d_k = 16, the slope of the softmax
 # stays about the same, but it is multiplied by the keys, which become √16 = 4 times as long. Beyond
 # d_k = 16, the slope shrinks faster than the keys grow. So the paper is right: with a large d_k,
-# the median does vanish. The popular claim is wrong at d_k = 16, and even at 64, the paper's own
-# size. (The mean does not vanish, because in a few queries the two largest scores are almost equal,
-# and the gradients of these queries are very large.)
+# the median does vanish. But at d_k = 16, and with these ten keys even at 64, the paper's own size,
+# the gradient is larger without the division. Does this depend on the number of keys?
 
 # %%
 plain_medians = np.array(medians["q · k"])
@@ -393,6 +366,16 @@ growth = plain_medians[WIDTHS.index(16)] / plain_medians[0]
 print(f"Without the division, the median gradient at d_k = 16 is {ratio:.1f} times as large as "
       f"with it, and {growth:.1f} times as large as at d_k = 1.")
 assert ratio > 2 and plain_medians[-1] < 0.01 and divided_medians.min() > 0.2
+
+# %%
+print("The same ratio at d_k = 64:")
+for S in (5, 10, 30):
+    _, _, _, without = gradient_to_query(64, False, S)
+    _, _, _, with_it = gradient_to_query(64, True, S)
+    print(f"  {S:>2} keys: {np.median(without) / np.median(with_it):.1f}")
+_, _, _, norms = gradient_to_query(1024, False)
+share = np.sort(norms)[-200:].sum() / norms.sum()
+print(f"At d_k = 1024, the largest 200 of the 2,000 norms have {share:.0%} of the sum.")
 
 # %%
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
@@ -407,9 +390,14 @@ ax.legend(loc="lower left")
 show(ax, "08_gradient")
 
 # %% [markdown]
-# So here is a puzzle. At d_k = 16 the median gradient is three times as large without the division
-# as with it. If the division only kept gradients from vanishing, a model with d_k = 16 could do
-# without it. Can it? Write down what you expect.
+# It does: at d_k = 64 the ratio grows with the number of keys, and with five keys it is below 1.
+#
+# At d_k = 1024 the median vanishes, but the mean does not: a tenth of the queries has 82 % of the
+# sum. In these queries, the two largest scores are close, so the gradient is very large.
+#
+# So here is a puzzle. At d_k = 16 with ten keys, the median gradient is three times as large
+# without the division as with it. If all that the division did were to keep gradients from
+# vanishing, a model with d_k = 16 would not need it. Does it? Write down what you expect.
 #
 # ## With and without the division
 #
@@ -422,34 +410,23 @@ show(ax, "08_gradient")
 # But these two models differ in two ways: in whether the scores are divided *during* training, and
 # in the variance of the scores *at the start*, which is about 1 with the division and about 16
 # without. To separate the two causes, we train two more models, with W_q and W_k rescaled once
-# more. In one, the scores are not divided but start with variance 1. In the other, they are divided
-# but start with variance 16. If the division matters, the two divided models will behave alike. If
-# the start matters, the two models that start with variance 1 will behave alike. Which do you
-# expect?
+# more:
 #
-# (You may skip `create`. It rescales W_q and W_k so that the scores of 500 pairs start with about
-# the given variance.)
+# | | scores start with variance 1 | scores start with variance 16 |
+# |---|---|---|
+# | divided | the usual model | W_q and W_k are larger |
+# | not divided | W_q and W_k are smaller | the division is left out |
+#
+# If the division matters, the two models of a row will behave alike. If the start matters, the two
+# of a column will. Which do you expect?
+#
+# `create` makes an untrained translator whose scores have about the given variance.
+# `variance_of_scores` measures it.
 
 # %% tags=["training"]
 EPOCHS = 3
-SIZES = dict(embedding=64, hidden=64, layers=1, cell="gru", bidirectional=True,
-             input_feeding=False, init=0.25)
 pairs = load_parallel("grammar-en-fr", "train", np.random.default_rng(3), 8_000)
 test = load_parallel("grammar-en-fr", "test", np.random.default_rng(4), 300)
-
-
-def create(seed, size=16, heads=1, divided=True, variance=1):
-    """An untrained Translator with scores of this variance; size: the columns of all heads."""
-    translator = Translator.create(pairs, "luong", SIZES, TranslatorTraining(seed=seed))
-    layer = MultiHeadAttention.create(np.random.default_rng(seed), 64, 64, size, heads=heads,
-                                      scaled=divided)
-    translator.model.attention = layer
-    X, M, of_targets, of_sources = states(translator, pairs[:500])
-    # wanted: the variance of q · k / √d_k. For this, q and k each get the variance √wanted.
-    wanted = variance if divided else variance / (size // heads)
-    layer.W_q *= wanted**0.25 / (X[of_targets] @ layer.W_q).std()
-    layer.W_k *= wanted**0.25 / (M[of_sources] @ layer.W_k).std()
-    return translator
 
 
 # %% tags=["training"]
@@ -467,16 +444,6 @@ def train(translator, seed):
     return [epoch["train_perplexity"] for epoch in trainer.fit(EPOCHS)]
 
 
-def variance_of_scores(translator):
-    """The variance of the scores between all target words and all words of their sources."""
-    layer = translator.model.attention
-    X, M, of_targets, of_sources = states(translator, pairs[:500])
-    e = X @ layer.W_q @ (M @ layer.W_k).swapaxes(1, 2)
-    if layer.attention.scaled:
-        e /= np.sqrt(layer.W_q.shape[1])                        # of one head
-    return e[of_targets[:, :, None] & of_sources[:, None]].var()
-
-
 # %% tags=["training"]
 MODELS = {
     "divided, variance 1": dict(divided=True, variance=1),
@@ -489,8 +456,8 @@ SEEDS = (1, 2)
 
 def trained_curve(name, seed):
     """Train one of the models and print a row of the table; → the perplexity of each epoch."""
-    translator = create(seed, **MODELS[name])
-    start = f"{variance_of_scores(translator):10.1f} {largest(translator):10.2f}"
+    translator = create(pairs, seed, **MODELS[name])
+    start = f"{variance_of_scores(translator, pairs):10.1f} {largest(translator):10.2f}"
     curve = train(translator, seed)
     points = metrics.pointing_accuracy(translator.attend(test), test)
     print(f"  {name:<24} {seed:>4}{start} {largest(translator):12.2f} {points:11.0%} "
@@ -530,29 +497,30 @@ ax.legend()
 show(ax, "08_start")
 
 # %% [markdown]
-# At d_k = 16, the start decides. If the scores *begin* small, a model trains as well without the
-# division as with it. If they begin large, the model falls far behind, and dividing them during
-# training does not save it. A vanishing gradient hardly explains this, because at this size the
-# random queries had a *larger* gradient without the division.
+# At d_k = 16, with two seeds and three epochs, the start decides. If the scores *begin* small, a
+# model trains about as well without the division as with it. If they begin large, the model falls
+# far behind, and dividing them during training does not save it. A vanishing gradient hardly
+# explains this, because at this size the random queries had a *larger* gradient without the
+# division.
 #
 # What is wrong with a large start, then? Compare the largest α before and after training.
 # Afterwards it is close to 1 in all four models: this task *rewards* a nearly one-hot softmax, so
 # being sure is not a fault in itself. But in the two models that start with variance 16, the
 # largest α is about 0.7 even before training, and the word that gets it is arbitrary. Our
 # explanation is that these two models must unlearn their random choices before they can learn where
-# to attend. So the division earns its place at the start. If q and k have variance 1, then for any
-# d_k it keeps a model from being sure before the model has learnt anything.
+# to attend. So the division matters at the start: if q and k have variance 1, it keeps an untrained
+# model from being sure, whatever d_k is.
 #
 # Two doubts are left to you. Does the harm really come from being sure too early? It could also
-# come from W_q and W_k, because Adam's steps are about equally large for any matrix, so a larger
-# matrix changes less in proportion (question 3). And is the start all that matters at d_k = 256,
-# where the median gradient does shrink (question 5)?
+# come from the large W_q and W_k. Adam takes steps of about the same size in a large matrix as in a
+# small one, so a large matrix changes by a smaller fraction (question 3). And is the start all that
+# matters at d_k = 256, where the median gradient does shrink (question 5)?
 #
 # Should you always divide, then? Lesson 07's score *dot* has no matrices W_q and W_k. Its query is
-# the decoder's state itself, and its keys are the annotations. Each has 120 numbers between
-# −1 and 1. The package has records of such a decoder with and without the division, trained for six
-# epochs on 75,000 clauses of the Bible with three seeds each (`results/claims.md`, recipes
-# `clauses-scaled-dot` and `clauses-dot`):
+# the decoder's state itself, and its keys are the annotations. The package has records of such a
+# decoder with and without the division, trained for six epochs on 75,000 clauses of the Bible with
+# three seeds each (`results/claims.md`, recipes `clauses-scaled-dot` and `clauses-dot`).
+# `create_dot` makes a decoder with the same settings for our pairs:
 
 # %% tags=["training"]
 RECORDED = {"not divided": 6.54, "divided": 6.90}
@@ -561,10 +529,13 @@ print("\nrecorded test perplexity (lower is better), ± its standard deviation o
       "the score is dot, states have 120 numbers:")
 for (name, perplexity), spread in zip(RECORDED.items(), DEVIATION):
     print(f"  {name:<11} {perplexity:.2f} ± {spread:.2f}")
+print("Such a decoder on our pairs, before training and not divided: the scores have variance "
+      f"{variance_of_scores(create_dot(pairs, 1), pairs):.3f}.")
 
 # %% [markdown]
-# Here the division makes the model *worse*. Perhaps its scores begin small enough without it. So do
-# not divide out of habit: measure the variance of the scores before training.
+# Here the division makes the model *worse*. Its scores probably begin small enough without it: on
+# our pairs, their variance before training is only 0.001. So do not divide out of habit: measure
+# the variance of the scores before training.
 #
 # ## Many heads
 #
@@ -572,7 +543,7 @@ for (name, perplexity), spread in zip(RECORDED.items(), DEVIATION):
 # attend to several things at once? Let q, k and v have d = `heads` · d_k columns each, and cut them
 # into `heads` blocks of d_k columns. A head takes one block of each, attends by itself, and divides
 # by √d_k, the root of its own number of columns. Then the results of the heads are put side by side
-# again, and W_o mixes them. Here it is in plain code, with slices and a loop:
+# again, and W_o mixes them. In plain code, with slices and a loop:
 
 # %%
 all_q = X @ W_q + b_q                           # (T, heads · d_k)
@@ -692,9 +663,9 @@ print("many heads: outputs, weights and all gradients equal the library's")
 # ## A bug that no gradient check can see
 #
 # Suppose that `split` leaves out the transpose, and reshapes (B, T, heads · d_k) straight to
-# (B, heads, T, d_k). Every shape fits. If `join` leaves out its transpose as well, it still
-# reverses `split`, so the backward pass is still the derivative of the forward pass. But the
-# forward pass is not what we meant, and a gradient check cannot know that. See what the heads get:
+# (B, heads, T, d_k). Every shape fits. If `join` leaves out its transpose too, the pair still undo
+# each other. So the backward pass is right for this wrong forward pass, and a gradient check cannot
+# know that we meant another one. Guess what each head gets from the two words above:
 
 
 # %%
@@ -730,7 +701,7 @@ show(figure, "08_split")
 # The gradient check passes, although head 0 has nothing from word 2, and head 1 mixes the last
 # columns of word 1 with the first of word 2. A *law* finds this bug: a statement that must be true
 # for all inputs. Here is one: if no query may see a source word, then changing that word changes no
-# output. `leak` changes such a word, and measures how far the outputs move.
+# output.
 
 
 # %%
@@ -758,10 +729,13 @@ assert leak(plain) == 0 and leak(scrambled) > 0.01
 # because it sees only the layer's output, to which all heads contribute. We train on
 # `grammar-en-fr` once more, with four heads of 16 numbers each. The library's layer returns only
 # the mean of the heads' weights, so we give its trained parameters to our layer, which shows the
-# weights of each head.
+# weights of each head. `states` returns the X and M of all test sentences, with masks of their
+# words. `phenomena` lists the links of a pair that belong to a negation.
+#
+# Guess first: will all four heads find *not* when the model writes *ne* or *pas*?
 
 # %% tags=["training"]
-translator = create(1, size=64, heads=4)
+translator = create(pairs, 1, size=64, heads=4)
 train(translator, 1)
 X, M, _, of_sources = states(translator, test)
 fields = [array for _, array in translator.model.attention.named_parameters()]
@@ -801,9 +775,9 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
 # %% [markdown]
 # Compare the titles of the heatmaps with the last line of the output. When the model writes *ne* or
 # *pas*, the right word is *not*. In this run, head 1 nearly always has its largest weight there,
-# head 2 only some of the time, and the other two heads seldom. The mean of all four heads
+# head 2 about half of the time, and the other two heads almost never. The mean of all four heads
 # points at *not* far less often than head 1 does. A heatmap of the layer shows only this mean, so
-# it hides what one head knows. So look at the heads one by one. (Which head knows *not* depends on
+# it hides what one head knows. Look at the heads one by one. (Which head knows *not* depends on
 # the seed.)
 
 # %% [markdown]
@@ -835,8 +809,6 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
 # | `numeric_gradient` | the central differences of one array |
 # | `Array` | an array, in type hints |
 # | `Module` | a class whose array fields are parameters |
-# | `Translator` | a model with its two vocabularies |
-# | `TranslatorTraining` | its training's settings |
 # | `Adam` | the optimizer |
 # | `LinearDecay` | a learning rate that falls in a straight line |
 # | `Trainer` | the training loop |

@@ -1,6 +1,41 @@
-"""The decoder's states for lesson 08, and a comparison of two layers."""
+"""Helpers of lesson 08: untrained translators, comparisons, the report of a check, a figure."""
+
+from contextlib import redirect_stdout
+from io import StringIO
 
 import numpy as np
+from course import caught
+from matplotlib import pyplot as plt
+
+from numpy_attention import plotting
+from numpy_attention.attention.multi_head import MultiHeadAttention
+from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
+
+SIZES = dict(layers=1, cell="gru", bidirectional=True, input_feeding=False)
+
+
+# ---- translators ---------------------------------------------------------------------------------
+
+
+def create(pairs, seed, size=16, heads=1, divided=True, variance=1):
+    """An untrained Translator with scores of this variance; size: the columns of all heads."""
+    translator = Translator.create(pairs, "luong", SIZES | dict(embedding=64, hidden=64, init=0.25),
+                                   TranslatorTraining(seed=seed))
+    layer = MultiHeadAttention.create(np.random.default_rng(seed), 64, 64, size, heads=heads,
+                                      scaled=divided)
+    translator.model.attention = layer
+    X, M, of_targets, of_sources = states(translator, pairs[:500])
+    # wanted: the variance of q · k / √d_k. For this, q and k each get the variance √wanted.
+    wanted = variance if divided else variance / (size // heads)
+    layer.W_q *= wanted**0.25 / (X[of_targets] @ layer.W_q).std()
+    layer.W_k *= wanted**0.25 / (M[of_sources] @ layer.W_k).std()
+    return translator
+
+
+def create_dot(pairs, seed):
+    """An untrained Translator with the score dot, with the settings of the recipe clauses-dot."""
+    settings = SIZES | dict(embedding=120, hidden=120, init="modern", attention="dot")
+    return Translator.create(pairs, "luong", settings, TranslatorTraining(seed=seed))
 
 
 def states(translator, pairs):
@@ -15,6 +50,30 @@ def states(translator, pairs):
         _, _, state = translator.model.next(words, state)
         found.append(state.cells[0])
     return np.stack(found, 1), state.memory.values, batch.target_mask.T, batch.source_mask.T
+
+
+def variance_of_scores(translator, pairs):
+    """The variance of the scores between all target words and all words of their sources.
+
+    The attention is dot, or has one head.
+    """
+    layer = translator.model.attention
+    X, M, of_targets, of_sources = states(translator, pairs[:500])
+    if isinstance(layer, MultiHeadAttention):
+        scale = 1 / np.sqrt(layer.W_q.shape[1]) if layer.attention.scaled else 1
+        e = X @ layer.W_q @ (M @ layer.W_k).swapaxes(1, 2) * scale
+    else:
+        e = X @ M.swapaxes(1, 2)
+    return e[of_targets[:, :, None] & of_sources[:, None]].var()
+
+
+# ---- checks --------------------------------------------------------------------------------------
+
+
+def silently_caught(check, *arguments):
+    """`caught`, which prints nothing here: the lines of the report of a check that must fail."""
+    with redirect_stdout(StringIO()):
+        return str(caught(check, *arguments)).splitlines()
 
 
 def check_same(mine, library, X, M, visible):
@@ -32,3 +91,68 @@ def check_same(mine, library, X, M, visible):
         results.append([y, weights, dX, dM, *(array for _, array in grads.named_parameters())])
     for number, (ours, theirs) in enumerate(zip(*results, strict=True)):
         assert np.allclose(ours, theirs, rtol=1e-10, atol=1e-12), f"result {number} differs"
+
+
+# ---- the figure of one attention -----------------------------------------------------------------
+
+
+def attention_picture(q, k, v, e, A, Y, targets, sources):
+    """All numbers of one attention, with arrows from the words to what each query finds; → Figure.
+
+    targets, sources: the words of the rows of q and of k.
+    """
+    figure, ax = plt.subplots(figsize=(11.5, 4.6), layout="constrained")
+    _words(ax, "X", targets, 0, 5.9, plotting.COLOURS[0])
+    _words(ax, "M", sources, 0, 1.6, plotting.COLOURS[2])
+    _matrix(ax, q, 3.5, 5.9, "queries q", rows=targets)
+    _matrix(ax, k, 3.5, 3.0, "keys k", rows=sources)
+    _matrix(ax, v, 3.5, 0.2, "values v", rows=sources)
+    _matrix(ax, e, 8.3, 4.75, "scores e", columns=sources)
+    _matrix(ax, A, 13.1, 4.75, "weights A", columns=sources)
+    _matrix(ax, Y, 17.9, 2.6, "Y: what each finds", rows=targets)
+    _arrow(ax, (0.95, 5.9), (2.2, 5.9), "W_q")
+    _arrow(ax, (0.95, 1.9), (2.2, 2.8), "W_k", -0.3)
+    _arrow(ax, (0.95, 1.3), (2.2, 0.4), "W_v", 0.3)
+    _arrow(ax, (5.65, 5.8), (6.25, 5.1))
+    _arrow(ax, (5.65, 3.2), (6.25, 4.4))
+    _arrow(ax, (6.95, 4.75), (8.1, 4.75), "/ √d_k")
+    _arrow(ax, (11.55, 4.75), (12.9, 4.75), "softmax")
+    _arrow(ax, (15.0, 4.0), (15.3, 2.95))
+    _arrow(ax, (6.75, 0.2), (14.9, 2.35))
+    _arrow(ax, (15.75, 2.6), (16.6, 2.6))
+    for text, x, y in (("q × kᵀ", 6.6, 4.75), ("A × v", 15.35, 2.6)):
+        ax.text(x, y, text, ha="center", va="center",
+                bbox=dict(boxstyle="round,pad=0.25", facecolor="0.92"))
+    ax.set(xlim=(-1, 21.3), ylim=(-1.1, 7.4))
+    ax.axis("off")
+    return figure
+
+
+def _words(ax, name, words, x, y, colour):
+    ax.text(x, y, "\n".join([name, *words]), ha="center", va="center", linespacing=1.5,
+            bbox=dict(boxstyle="round,pad=0.4", facecolor=colour, edgecolor=colour, alpha=0.3))
+
+
+def _matrix(ax, array, left, middle, title, rows=(), columns=()):
+    """Coloured cells with the numbers of an array (N, M), and the words of its rows and columns."""
+    height = 0.6
+    top = middle + height * len(array) / 2
+    for (row, column), value in np.ndenumerate(array):
+        ax.add_patch(plt.Rectangle((left + column * 1.05, top - (row + 1) * height), 1.05, height,
+                                   facecolor=plt.cm.RdBu_r(0.5 + value / 6), edgecolor="0.3"))
+        ax.text(left + (column + 0.5) * 1.05, top - (row + 0.5) * height, f"{value:.2f}",
+                ha="center", va="center", fontsize=9)
+    for row, word in enumerate(rows):
+        ax.text(left - 0.1, top - (row + 0.5) * height, word, ha="right", va="center", fontsize=9)
+    for column, word in enumerate(columns):
+        ax.text(left + (column + 0.5) * 1.05, top + 0.08, word, ha="center", va="bottom",
+                fontsize=9)
+    ax.text(left + len(array[0]) * 1.05 / 2, top + (0.55 if columns else 0.15), title,
+            ha="center", va="bottom", fontweight="bold")
+
+
+def _arrow(ax, start, end, text="", shift=0):
+    ax.annotate("", end, start, arrowprops=dict(arrowstyle="-|>", color="0.25", shrinkA=0,
+                                                shrinkB=0))
+    ax.text((start[0] + end[0]) / 2 + shift, (start[1] + end[1]) / 2 + 0.12, text, ha="center",
+            va="bottom", fontsize=9)
