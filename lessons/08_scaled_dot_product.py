@@ -143,8 +143,8 @@ show(plotting.diagram(boxes, arrows, title="One head: queries from X, keys and v
 #     e = q kᵀ / √d_k     dq = de k / √d_k    dk = deᵀ q / √d_k
 #
 # (∘ multiplies element by element.) The forward pass multiplies q kᵀ by 1 / √d_k, so the backward
-# pass multiplies dq and dk by the same factor. To check the gradients, we use the sum
-# of dY ∘ Y as the loss, because its gradient with respect to Y is dY.
+# pass multiplies dq and dk by the same factor. To check the gradients, we use the sum of dY ∘ Y as
+# the loss, because its gradient with respect to Y is dY.
 #
 # > **Exercise.** Write the backward pass before you read on:
 # > `numpy-attention exercise start scaled-dot`.

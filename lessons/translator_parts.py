@@ -5,9 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from matplotlib import pyplot as plt
 
-from numpy_attention import plotting
 from numpy_attention.data.batching import pair_batch
 from numpy_attention.data.datasets.corpora import load_parallel
 from numpy_attention.models.rnnsearch import RNNSearch
@@ -85,31 +83,6 @@ class GradientWatch:
                                                    np.random.default_rng(5))
         if name == self.inside:
             self.models[when] = translator.model.copy()
-
-
-def draw_gradients(norms, styles):
-    """The figure of GradientWatch.norms.
-
-    styles: {name: the number of its curve style}, the fixed vector first.
-    """
-    fixed = next(iter(styles))
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharex=True,
-                                sharey=True)
-    for when, ax in zip(("before training", "after one epoch"), axes):
-        for name, style in styles.items():
-            shares = norms[name, when] / norms[name, when].sum()
-            ax.semilogy(np.arange(1, len(shares) + 1), shares, label=name,
-                        **plotting.base.curve_style(style))
-        ax.set_xlabel("position of the source symbol")
-        ax.yaxis.set_major_formatter("{x:g}")
-        ax.grid(alpha=0.3)
-        first, last = norms[fixed, when][[0, -1]]
-        ratio = f"1/{last / first:.0f} of" if first < last else f"{first / last:.1f} times"
-        ax.set_title(f"Fixed vector, {when}:\n"
-                     f"the first symbol's gradient is {ratio} the last one's")
-    axes[0].set_ylabel("share of the gradient (norm, log scale)")
-    axes[1].legend()
-    return figure
 
 
 def right_when_fed(translator, pairs):
