@@ -28,8 +28,8 @@ from functools import partial
 
 import numpy as np
 from attentive_parts import (COPY_VOCABULARY, Copying, Verses, ablated, create, draw_copy,
-                             draw_costs, draw_influence, check_same, letters_right, losses,
-                             signed, train)
+                             draw_costs, draw_influence, check_same, largest_probability,
+                             letters_right, losses, signed, train)
 from course import caught, show
 from matplotlib import pyplot as plt
 
@@ -82,14 +82,14 @@ np.set_printoptions(precision=3, suppress=True)
 boxes = {
     "M": ("h₁ … hₜ₋₁", 0, 2.3, 2),
     "h": ("hₜ", 0, 0, 0),
-    "e": ("eₛ = v · tanh(hₛ Wₛ + hₜ W_q)", 2.7, 1.15),
+    "e": ("eₛ = v · tanh(kₛ + q)", 2.7, 1.15),
     "a": ("α = softmax(e)", 5.2, 1.15),
     "c": ("c = Σ αₛ hₛ", 7.1, 1.15, 2),
     "y": ("y = tanh(hₜ Wₓ + c Wᵣ + b)", 7.1, 0, 1),
     "p": ("P(word t + 1)", 9.8, 0),
     "next": ("hₜ₊₁", 2.7, -0.9),
 }
-arrows = [("M", "e", "keys"), ("h", "e", "query"), ("e", "a"), ("a", "c"),
+arrows = [("M", "e", "keys kₛ"), ("h", "e", "query q"), ("e", "a"), ("a", "c"),
           ("M", "c", "fetched", 0.1), ("c", "y"), ("h", "y", "predicts"), ("y", "p"),
           ("h", "next", "step")]
 show(plotting.diagram(boxes, arrows, title="The context goes to the prediction, and never back "
@@ -322,15 +322,16 @@ check_gradient("dk", dz_ts.sum(0), loss_of_all, keys)
 
 # %% [markdown]
 # (Question 2 asks why step 2 adds 0.) In a whole text, each h_s predicts and asks at step s, and is
-# found and fetched at all *later* steps t. So two terms of its gradient become sums over these
-# steps: dk_s = Σ_t dz_ts, as you have just seen, and Σ_t α_ts dc_t instead of α_s dc. Both sums
-# carry the gradient from step t to h_s in **one** jump, however far apart t and s are.
+# found and fetched at all *later* steps t. So two of the four terms become sums over these later
+# steps. For *is found*, dk_s = Σ_t dz_ts, as you have just seen. For *is fetched*, α_s dc becomes
+# Σ_t α_ts dc_t. Both sums carry the gradient from step t to h_s in **one** jump, however far apart
+# t and s are.
 #
 # The class below reads B texts of up to T words at once. All T states are columns of the scores, so
 # here S = T. As in lesson 06, `mask` (T, B) says where a text has a word, and `visible` combines it
-# with the triangle. A loss may also read the weights α directly, as the loss of the checks below
-# does. `backward` receives the gradient of such a loss as `dalpha`, and adds it to h_s · dc. In
-# training it is 0.
+# with the triangle. The loss of the checks below also reads the weights α. Its gradient with
+# respect to α arrives in `backward` as `dalpha`, and is added to h_s · dc. In training, `dalpha` is
+# 0.
 #
 # > **Exercise.** Write the backward pass before you read on:
 # > `numpy-attention exercise start causal`.
@@ -351,7 +352,7 @@ class PlainReader(Module):
     def visible(self, mask):
         """Does step t of text b see state s? (T, B, T)"""
         before = np.tri(len(mask), k=-1, dtype=bool)                # (T, T)
-        return before[:, None] & mask.T
+        return before[:, None] & mask.T                             # (T, 1, T) & (B, T)
 
     def forward(self, h, mask):
         """h (T, B, H), mask (T, B) → y (T, B, K), α (T, B, T), cache."""
@@ -457,7 +458,7 @@ print("combined and single: outputs, weights and all gradients equal the library
 # ### What a bug looks like
 #
 # The class below adds up the four terms of a state's gradient wrongly. Which roles have lost their
-# term?
+# term? `caught` runs the check, which must fail, and prints its report.
 
 
 # %%
@@ -475,12 +476,11 @@ class LastRoles(PlainReader):
 report = caught(check, LastRoles(*arrays))
 
 # %% [markdown]
-# Only the gradient of the states is wrong. The gradients of all six parameters are right. They are
-# computed from da, de, dk and dq, and de is computed from dc. They could hardly be right if one of
-# these five were wrong. That leaves two suspects: the fetched term, from which no parameter's
-# gradient is computed, and the sum of the four terms. It is the sum. The line that the report names
-# *assigns* where it should add, so the two terms that were already in `dh`, "it predicts" and "it
-# asks", are lost.
+# Only the gradient of the states is wrong. The six parameter gradients are right. They use da, dc,
+# de, dk and dq. If one of these five were wrong, some parameter's gradient would be wrong, too. So
+# the suspects are the four terms themselves and their sum. Here it is the sum: the line that the
+# report names *assigns* where it should add. The two terms that were already in `dh`, "it predicts"
+# and "it asks", are lost.
 #
 # Why is the wrong value in the report exactly 0? It is element [5, …], so it belongs to the state
 # of the last step. No later step looks back at that state, so it is neither found nor fetched. Its
@@ -494,9 +494,11 @@ report = caught(check, LastRoles(*arrays))
 #
 # The first bug forgets the triangle of the causal mask. Each step then sees later states, which
 # have read the word that it should predict. The second bug is in the code that was released with
-# the paper. This code gives one step of the model to a framework that *traces* it: the framework
-# runs the step once, on the first word, records all operations, and replays this record at every
-# later word. But at the first word the past is empty, so the recorded step never looks back.
+# the paper (documented in `numpy_attention/experiments/recipes/language_models.toml`, above
+# `[sentences]`). This code gives one step of the model to a framework that *traces* it: the
+# framework runs the step once, on the first word, records all operations, and replays this record
+# at every later word. But at the first word the past is empty, so the recorded step never looks
+# back.
 
 
 # %%
@@ -523,8 +525,8 @@ for name, reader in HISTORY_READOUTS.items():
 # %% [markdown]
 # All gradients are right in all three versions, so we test the *forward* pass instead. Which output
 # depends on which state? The function `influence` changes one state at a time and records which
-# outputs change. In the figure, each column is a state, each row is an output, and blue means that
-# the output changes with the state.
+# outputs change. In the figure, blue means that the output of the row changes with the state of the
+# column.
 
 
 # %%
@@ -561,14 +563,12 @@ assert unmoved == ["W_s", "W_q", "v", "W_r"]
 # In the middle, each output depends on all states, even on later ones. On the right, each output
 # depends only on its own state, because the traced layer computes y = tanh(h W_x + b). It is a mere
 # tanh layer on the LSTM's state. (The released code also leaves out the tanh, so there it is a
-# linear layer.) Yet our traced layer *trains*, and on real text it does well, as you will see. So a
-# falling loss does not prove that the equations are those of the paper. (One symptom to look for in
-# your own runs is a parameter whose gradient is exactly 0.)
+# linear layer. `results/claims.md` has runs of it.) Yet our traced layer *trains*, and on real text
+# it does well, as you will see. So a falling loss does not prove that the equations are those of
+# the paper. One symptom to look for in your own runs is a parameter whose gradient is exactly 0.
 #
-# The traced layer is still useful. It is the same model without attention, so it is the right
-# **control**, the model with which attention is compared. Because the control has no parameters for
-# attention, it can have a larger state within the same budget of parameters. Below, the control is
-# called *tanh layer*.
+# The traced layer is still useful. It is the same layer without attention, so it is the right
+# **control**, the model with which attention is compared. Below, it is called *tanh layer*.
 #
 # ## Ten letters, twenty dots
 #
@@ -582,12 +582,13 @@ assert unmoved == ["W_s", "W_q", "v", "W_r"]
 # position. All models are trained on the same 400 batches of 32 sequences. Each model may have
 # 20,000 parameters, so the models with attention have smaller states.
 #
-# How many of the letters will each model get right? Write down four guesses: for the LSTM, the LSTM
-# with a tanh layer (the control), single, and combined.
+# Write down four guesses: how many of the letters will the LSTM, the LSTM with a tanh layer (the
+# control), single and combined get right?
 
 # %% tags=["training"]
 TASK = Copying(400, np.random.default_rng(1))
 COPY_TEST = Copying(1, np.random.default_rng(2), size=500)
+# for each model, the library's name of its layer: `projection` is the tanh layer
 NAMES = {"LSTM": None, "tanh layer": "projection", "single": "single", "combined": "combined"}
 
 
@@ -634,6 +635,8 @@ weights, _ = copiers["combined"].weights(batch)         # (T, B, S)
 positions = np.arange(10)[:, None]                      # letter n was read at step n
 on_it = (weights[-10:].argmax(2) == positions).mean()
 print(f"combined: for {on_it:.1%} of the letters, the largest weight is on the letter to predict")
+first = letters_right(copiers["single"], batch)[0]
+print(f"single: the first letter is right in {first:.0%} of the sequences")
 assert on_it > 0.95
 
 # %% [markdown]
@@ -641,9 +644,9 @@ assert on_it > 0.95
 # stripes: every row has its weight on the same columns, because e_s does not depend on the step t
 # that asks. From row to row, only the denominator of the softmax changes, because later rows see
 # more states. So every step gets nearly the same context, a mixture of many states. The stripes
-# reach into the first dots, whose states still hold the last letters. The first column is dark,
-# because its state holds only one letter, which later states hold, too. The last tanh must extract
-# the right letter from the mixture, and succeeds for about three letters out of four.
+# reach into the first dots, whose states still hold letters. The first column is dark, and yet the
+# first letter is right in most sequences, so later states must hold it, too. The last tanh must
+# extract the right letter from the mixture, and succeeds for about three letters out of four.
 #
 # ## Is the attention used?
 #
@@ -654,22 +657,27 @@ assert on_it > 0.95
 #
 # - **no context**: c = 0;
 # - **equal weights**: the same weight for all visible states;
-# - **shuffled**: the model reads the states of another text of the batch;
+# - **shuffled**: the memory is that of another text, and the weights are computed from it;
 # - **hard**: all weight on the state with the largest weight;
 # - **sampled**: all weight on one state, sampled with the weights as probabilities.
 #
 # The change to watch is *equal weights*. If it costs nothing, the model gains nothing by choosing
 # between states. We say that a model *uses* its attention if equal weights cost at least 0.01 nats
 # per token (here a letter, later a word), which raises the perplexity by about one per cent. Not
-# only the mean cost but also the lower end of its 95 % interval must reach 0.01. This interval says
-# how much the cost would vary with other test texts, not with other seeds. A model that does not
-# choose may still depend on the *mean* of its past, and *no context* shows whether it does.
+# only the mean cost but also the lower end of its 95 % interval must reach 0.01. This interval
+# comes from resampling the test texts, so it says how much the cost would vary with other texts,
+# not with other seeds. A model that does not choose may still depend on the *mean* of its past, and
+# *no context* shows whether it does.
 #
 # Now guess: which of the five changes will cost *combined* almost nothing?
 
 # %% tags=["training"]
 print("\nwhat each change of the attention costs, in extra nats per letter (95 % interval):")
 copy_ablation = ablated("copying, combined", copiers["combined"], COPY_TEST)
+equal = analysis.changed(copiers["combined"], "equal weights", np.random.default_rng(3))
+print(f"a guess costs {np.log(8):.2f} nats; with equal weights, "
+      f"{letters_right(equal, batch).mean():.0%} of the letters are right, and the most probable "
+      f"letter has a probability of {largest_probability(equal, batch):.2f} on average")
 largest = weights[-10:].max(2)
 print(f"the largest weight of a row is {largest.mean():.2f} on average, between "
       f"{largest.min():.2f} and {largest.max():.2f}")
@@ -680,14 +688,14 @@ assert copy_ablation.used and copy_ablation.cost("equal weights").more.low > 2
 assert largest.mean() + next_to_it.mean() > 0.9
 
 # %% [markdown]
-# *combined* uses its attention, and heavily: equal weights cost about four nats per letter.
-# *Shuffled* costs even more than *no context*, because the model now fetches a letter of another
-# text, and is confident of it. *Hard* weights cost almost nothing, because the largest weight is
-# nearly always on the right letter. But on average this weight is only about three quarters, and
-# nearly all of the rest lies on the two neighbours. So with *sampled* weights, the model fetches a
-# neighbour in about one step of four, and the neighbour is usually a wrong letter. That is why
-# *sampled* costs far more than *hard*. (For your own model, `numpy-attention ablate RUN` prints
-# such a table.)
+# *combined* uses its attention, and heavily: equal weights cost about four nats per letter. That is
+# worse than a guess among eight letters, because the damaged model is usually wrong and still
+# confident. *Shuffled* costs even more than *no context*, because the model now fetches a letter of
+# another text. *Hard* weights cost almost nothing, because the largest weight is nearly always on
+# the right letter. But on average this weight is only about three quarters, and nearly all of the
+# rest lies on the two neighbours. So *sampled* fetches a neighbour in about one step of four. The
+# neighbour is usually a wrong letter, so *sampled* costs far more than *hard*. (For your own model,
+# `numpy-attention ablate RUN` prints such a table.)
 #
 # ## The Bible
 #
@@ -754,43 +762,49 @@ title = ("How much each model depends on its attention: equal weights cost "
 show(draw_costs(panels, (1, 70), title), "11_ablation")
 
 # %% [markdown]
-# The LSTM wins, by about one point of perplexity. Combined is last, less than one point behind the
-# control. So what does combined do with its attention? In the figure, the left panel shows the
-# costs for copying again. The right panel shows them for the Bible:
+# The LSTM wins, by about one point of perplexity. With equal *parameters*, combined is last, less
+# than one point behind the control. But the control has 74 units, and combined has 69. If the
+# control has 69 units, too, the sign of the difference changes from seed to seed (question 4). The
+# gap is about what five units cost, so we see no gain from attention and no loss.
+#
+# What does combined do with its attention? The left panel shows the costs for copying again, and
+# the right panel those for the Bible:
 #
 # - **Equal weights** cost next to nothing, so combined gains hardly anything by choosing. It might
 #   just as well read the plain mean of all earlier states, a rough summary of the verse so far.
 # - **No context** costs several times as much, and **shuffled** costs almost as much as no context.
 #   So the model does depend on the past of *this* verse.
-# - **Hard** weights cost even more than no context, because one state cannot replace the mean of
-#   all.
+# - **Hard** weights cost even more than no context, perhaps because one state cannot replace the
+#   mean of all.
 #
-# Is the attention used? Equal weights cost so close to the threshold of 0.01 nats, the dotted line,
-# that another seed (question 4) or even another processor can change the printed verdict. Read the
-# number, not the verdict.
+# Is the attention used? The cost of equal weights is almost exactly at the threshold, the dotted
+# line. Another seed (question 4) or processor can change the verdict. Read the number, not the
+# verdict.
 #
 # Is the cost of *no context* what attention is worth here? No! The control never had a context, and
-# it predicts no worse than combined. A model that was trained with a context relies on it, and
-# stumbles when we take it away. A model that was trained without a context has learnt to do
-# without. **The ablation measures what the trained model depends on. The control measures what the
-# mechanism is worth.** You need both.
+# with 69 units, it predicts about as well as combined. A model that was trained with a context
+# relies on it, and stumbles when we take it away. A model that was trained without a context has
+# learnt to do without. **The ablation measures what the trained model depends on. The control
+# measures what the mechanism is worth.** You need both.
 #
 # ### With more training
 #
 # The models above were small, and were trained for only seconds. Does the order change with larger
-# models and more training? Guess, then compare with four sets of recorded runs. (All numbers are
-# test perplexities, from `results/tables.md`.)
+# models and more training? Guess before you read the table. It shows test perplexities of recorded
+# runs, from `results/tables.md`:
 #
-# - *Bible*: The models have ten times as many parameters, and a vocabulary about six times as
-#   large. The state is carried from verse to verse, and the text is cut into chunks of 35
-#   words. Training takes 4 epochs, with one seed. This set-up is ours, not the paper's.
-# - *Penn Treebank*: The text is English newspaper text, on which the paper, too, tests its models.
-#   Our models are smaller (2 layers of 200 units), but like the paper's, they are trained sentence
-#   by sentence. Training takes 13 epochs, and each perplexity is the mean of three seeds.
-# - *Penn Treebank, 2 × 650*: The LSTM with which Salton et al. compare theirs. It has 2 layers of
-#   650 units and reads running text. Its 39 epochs, with one seed, took six hours on one core.
-# - *Penn Treebank, 2 × 650, sentence by sentence*: Three models of the paper's size, with one seed
-#   and a third of its epochs, which took four hours each.
+# | text | the state | layers × units | epochs | seeds | LSTM | control | combined |
+# |---|---|---|---:|---:|---:|---:|---:|
+# | Bible | carried on | 1 × 141 to 146 | 4 | 1 | 46.74 | 43.78 | 43.25 |
+# | Penn Treebank | new in each sentence | 2 × 200 | 13 | 3 | 109.56 | 106.64 | 109.80 |
+# | Penn Treebank | carried on | 2 × 650 | 39 | 1 | 77.17 | | |
+# | Penn Treebank | new in each sentence | 2 × 650 | 13 | 1 | 97.23 | 96.79 | 99.98 |
+#
+# The models of the Bible have equal parameters again, ten times as many as above, and a vocabulary
+# about six times as large. The Penn Treebank is English newspaper text, on which the paper tests
+# its models, too. There, all models of a row have equal states, so combined has *more* parameters
+# than its control. The third row is the LSTM that Salton et al. use as their baseline. The last row
+# has models of the paper's size, trained for a third of the paper's epochs.
 
 # %% tags=["training"]
 LONGER = {
@@ -805,35 +819,33 @@ LONGER = {
         {"LSTM": 97.23, "tanh layer": 96.79, "combined": 99.98},
 }
 for text, recorded in LONGER.items():
-    print(f"recorded perplexity, {text}: "
-          + ", ".join(f"{name} {perplexity:.2f}" for name, perplexity in recorded.items()))
+    if "combined" in recorded:
+        control = recorded["tanh layer"]
+        print(f"{text}: control minus LSTM {control - recorded['LSTM']:+.2f}, "
+              f"combined minus control {recorded['combined'] - control:+.2f}")
 
 # %% [markdown]
-# On the Bible, the order is reversed: combined now has the lowest perplexity, and the LSTM the
-# highest. But most of this gain is not due to attention. The control, which never looks back, is
-# already three points better than the LSTM. Combined is only half a point better than its control,
-# with one seed. Without a control, attention would have got all the credit.
+# On the Bible, the order is reversed. But most of the gain over the LSTM is not due to attention.
+# The control, which never looks back, already gains three points, and combined only half a point
+# more. Without a control, attention would have got all the credit. Size, vocabulary, training and
+# the carried state changed at once, so we do not know which of them reversed the order.
 #
-# Four things changed at once (size, vocabulary, training, and text that runs on across verses), so
-# we cannot say which of them reversed the order. But among the recorded models of the Bible, the
-# comparison with the control is fair.
+# On the Penn Treebank, combined is three points *worse* than its control, with each of the three
+# seeds. It does not even beat the LSTM. At the paper's size (one seed), it is three points worse
+# again, and the LSTM is about as good as the control.
 #
-# On the Penn Treebank, combined is three points *worse* than its control, and worse with each of
-# the three seeds. It does not even beat the LSTM. At the paper's size, it is three points worse
-# again, and the LSTM is as good as the control. (With one seed.)
-#
-# The LSTM of 2 × 650 units reaches 77.17, close to the 75.96 that Salton et al. quote for it. That
+# The LSTM of the third row reaches 77.17, close to the 75.96 that Salton et al. quote for it. That
 # is more than thirty points better than the small LSTM, but it took five times as many parameters,
 # dropout, more epochs, and a state that is carried from sentence to sentence. Within each of the
-# other sets, the perplexities differ by less than four points. So in these runs, size, training and
+# other rows, the perplexities differ by less than four points. So in these runs, size, training and
 # the carried state together mattered far more than attention.
 #
 # ## One more silent fault
 #
 # Can a bug also be in the measurement? Tracing was one silent fault of the paper's released code.
-# The code has another in how it counts words: the **first word of each sentence is counted but not
-# predicted**. This word adds nothing to the loss, but the loss is divided by one word too many, so
-# the perplexity is too low.
+# The code has another in how it counts words (`results/claims.md` measures its effect): the **first
+# word of each sentence is counted but not predicted**. This word adds nothing to the loss, but the
+# loss is divided by one word too many, so the perplexity is too low.
 #
 # A simple test catches this fault. A model that knows nothing gives each of the V words of the
 # vocabulary the probability 1/V, so its perplexity must be V. Is it? The code below counts the
@@ -861,7 +873,7 @@ assert flattered < 0.95 * honest
 # - **Influence**: does each output depend on what it should, and on nothing else?
 # - **Ignorance**: does a model that knows nothing get the score that it must get?
 # - **Ablation**: which parts does the trained model depend on?
-# - **Control**: is the model better than the same model without the mechanism?
+# - **Control**: is the model better than one of its size without the mechanism?
 
 # %% [markdown]
 # ## What others call it
@@ -872,7 +884,7 @@ assert flattered < 0.95 * honest
 # | attention that sees only what came before | causal attention |
 # | the score *single* | attention pooling, a score without a query |
 # | the score *combined* | additive attention |
-# | is the attention used? | ablation study |
+# | equal weights | uniform attention |
 #
 # Most terms are in the [glossary](../docs/site/glossary.md).
 #
@@ -899,8 +911,8 @@ assert flattered < 0.95 * honest
 #    [1, 0, 0] of de should be 0. Why 0? What do W_s, W_q and v learn from a text of two words?
 # 3. Train the four models to copy, with the seeds 1 to 5. Which of the four results change by more
 #    than ten points from seed to seed?
-# 4. Train the three models of the Bible with the seeds 8 and 9, too. Which statements about these
-#    models hold for all three seeds?
+# 4. Train the three models of the Bible with the seeds 8 and 9, too, and a control with 69 units
+#    with all three seeds. Which statements about these models hold for each seed?
 # 5. Train *combined* with twenty dots, and test it with ten, nineteen and forty dots. Is its
 #    largest weight still on the right letter?
 # 6. Show that for *single* the context c_t is a ratio of two running sums. What does c_t then cost,

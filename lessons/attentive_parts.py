@@ -61,6 +61,13 @@ def letters_right(model, batch):
     return (np.array(said) == batch.targets[asked]).mean(1)
 
 
+def largest_probability(model, batch):
+    """The probability of the most probable symbol, averaged over the letters to predict."""
+    asked = (batch.targets != PAD).all(1)
+    y, _, _ = model.forward(batch)
+    return np.exp([model.output.log_probabilities(row).max(1) for row in y[asked]]).mean()
+
+
 def symbols(ids):
     """Ids as letters, dots and arrows."""
     return [SYMBOLS[one] for one in ids]
@@ -138,7 +145,8 @@ def draw_costs(ablations, finer, title):
         costs = {change: found.cost(change).more for change in analysis.CHANGES}
         plotting.costs({"combined": costs}, ax, head)
         ax.set_xlim(-0.35 / scale, 7.7 / scale)
-    axes[-1].axvline(0.01, color="grey", linestyle=":")         # the threshold for "used"
+    axes[-1].axvline(0.01, color="grey", linestyle=":")
+    axes[-1].text(0.012, 4.3, 'threshold for "used"', color="grey")
     return figure
 
 
