@@ -312,10 +312,7 @@ def named(text):
 
 
 def index(text):
-    """What is raised or lowered: each letter is a name, except in the index of a name (d_model).
-
-    Unreadable: it is not a formula.
-    """
+    """Each letter is a name, but model in d_model is one. Unreadable: it is not a formula."""
     spaced = re.sub(r"_\w+|(?<=[A-Za-z])(?=[A-Za-z])", lambda found: found[0] or " ", text)
     return re.sub(r"<mspace[^>]*>", "", Parser(tokens_of(spaced), text).whole())
 
