@@ -244,8 +244,8 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 # %%
 def word_forward(previous, y, s, c, model):
     """One step of the decoder → its next state, −log P(y), cache."""
-    word = model.target_embedding.E[previous]
-    a = word @ model.decoder.W + model.decoder.b + c @ model.C
+    word = model.target_embedding.E[previous]                           # (D,)
+    a = word @ model.decoder.W + model.decoder.b + c @ model.C          # (3H,)
     s, step = gru(a, s, model.decoder)
     loss, read = read_out(s, word, c, y, model)
     return s, loss, (previous, word, step, read)
@@ -273,14 +273,14 @@ def word_backward(ds, dc, write, c, model, grads):
 # %% tags=["plain"]
 def forward(source, target, model):
     """ids of both sentences, each with its </s> → L, cache."""
-    h = np.zeros(len(model.W_s))
+    h = np.zeros(len(model.W_s))                                        # (H,)
     reads = []
     for x in source:
         a = model.source_embedding.E[x] @ model.encoder.W + model.encoder.b
         h, step = gru(a, h, model.encoder)
         reads.append((x, step))
     c = h
-    s_0 = np.tanh(c @ model.W_s + model.b_s)
+    s_0 = np.tanh(c @ model.W_s + model.b_s)                            # (H,)
     s = s_0
     L = 0.0
     writes = []

@@ -976,6 +976,8 @@ S = 5
 E = 3
 H = 6
 K = 7
+
+# %%
 ys = rng.standard_normal((T, B, E))             # (T, B, E)
 first = rng.standard_normal((B, H))             # (B, H)
 M = rng.standard_normal((B, S, H))              # (B, S, H)
