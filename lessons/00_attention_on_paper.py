@@ -344,10 +344,11 @@ show(ax, "00_every_word")
 #
 # In this example, the keys are eight hours of a day, the values are the temperatures measured at
 # these hours, and the query is the hour that we ask about. Any function of query and key will do as
-# a score, if it is high for the keys that we want. The dot product will not do here. Query and key
-# are single numbers, so it is their product, and at any hour after midnight the largest key wins.
-# So we let the score fall with the square of the key's distance from the query. The width h decides
-# which distances count as near. (The division by 2 makes h the standard deviation of a bell curve.)
+# a score, if it is high for the keys that we want. The dot product will not do here. For single
+# numbers it is the ordinary product, hour times key, so at any hour after midnight the largest key,
+# 22, would win. So we let the score fall with the square of the key's distance from the query. The
+# width h decides which distances count as near. (The division by 2 makes h the standard deviation
+# of a bell curve.)
 
 
 # %%

@@ -353,8 +353,9 @@ print("the library's LSTM gives the same states and gradients")
 # ## A bug
 #
 # Suppose you take the forward pass from the paper of 2000, but `dc_before` from the paper of 1997,
-# which had no forget gate. Only the line of `dc_before` differs from `PlainLSTM`. We check a single
-# step first, and then four. Which gradients will be wrong with a single step?
+# which had no forget gate: you write dc instead of dc ∘ f. Only the line of `dc_before` differs
+# from `PlainLSTM`. We check a single step first, and then four. Which gradients will be wrong with
+# a single step?
 
 
 # %%
@@ -447,9 +448,9 @@ show(memory_picture(values, flags, curves, title), "03_memory")
 # two decimals can show. With b_f = 6 nearly all of the number is left. The noise itself does little
 # harm with any b_f, because the input gate is almost closed between the flags.
 #
-# An Elman unit can hold a sign, but not a number. With a large recurrent weight, its state stays
-# near 1 or −1 in moderate noise, but any other value is soon lost. The gates i and f let a unit
-# choose *when* its state changes.
+# While it reads noise, an Elman unit can hold a sign, but not a number. With a large recurrent
+# weight, its state stays near 1 or −1 in moderate noise, but any other value is soon lost. The
+# gates i and f let a unit choose *when* its state changes.
 #
 # ## How much of the gradient arrives
 #
@@ -512,9 +513,9 @@ for bias in (0, 1, 3, 5):
     assert alone[40] < arrives[name][40] / 2
 
 # %% [markdown]
-# A larger b_f lets more through, from nearly nothing at b_f = 0 to more than a third at b_f = 5.
-# At k = 40, path (1) alone carries less than half of what arrives. The rest takes path (2) for at
-# least one step.
+# A larger b_f lets more through, from nearly nothing at b_f = 0 to more than a third at b_f = 5. At
+# k = 40, the gradient that takes path (1) alone is less than half as long as the whole. So path (2)
+# has a large part in it, too.
 #
 # The figure shows all distances k. Solid lines are LSTMs, dashed lines are Elman networks, and
 # hollow markers mean an orthogonal U. The legend lists the curves from top to bottom.
@@ -570,8 +571,7 @@ for name, (bias, is_orthogonal) in NETWORKS.items():
 #
 # - The upper number is the share of right answers. Above 0.9 (yellow), we call n *learnt*.
 # - The lower number was measured in the same network before training. It is the share of the
-#   gradient that travels from the question mark back to the first symbol, n + 1 steps. In the last
-#   figure it can be smaller at the same k, because n was always 64 there.
+#   gradient that travels from the question mark back to the first symbol, n + 1 steps. It can differ from the curve in the last figure, where every network read 64 symbols of noise.
 
 # %% tags=["training"]
 learnt = {name: sum(one > 0.9 for one in right) for name, right in accuracy.items()}
@@ -616,8 +616,9 @@ for name, counts in RUNS_THAT_LEARNT.items():
 #
 # The gates alone are not a cure. The cure is a forget gate that *starts open*, which Gers et al.
 # advised when they introduced it. With an orthogonal U as well, every run learns every distance in
-# the table, but at n = 32, 20 runs against 17 may still be chance. The LSTM's cell has four times
-# as many parameters as Elman's. They alone do not help: with b_f = 0, it has just as many.
+# the table, but at n = 32, 20 runs against 17 may still be chance. Is it the number of parameters?
+# The LSTM's cell has four times as many as Elman's. But it has them with b_f = 0, too, and they do
+# not help there.
 #
 # Does the gradient's share predict what a network learns? Among the LSTMs with a small U in the
 # figure, the larger b_f, the larger the share, and the longer the distances that are learnt. But a

@@ -478,7 +478,7 @@ class PlainGRU(Module):
 # ## Check
 #
 # We check `ShortGRU` with central differences. Then we check all four conventions on sequences of
-# 4, 2 and 3 steps, with central differences and against the library's GRU.
+# 4, 2 and 3 steps, in two ways: with central differences, and against the library's GRU.
 
 # %%
 rng = np.random.default_rng(4)
@@ -545,16 +545,17 @@ for name, (at_16, at_32) in RUNS_THAT_LEARNT.items():
 # %% [markdown]
 # Two gates without a cell state can remember. Many runs learn even with b_z = 0. With b_f = 0, no
 # LSTM does at these distances, and we have not tested why. The start b_z = 3 comes near the LSTM
-# with b_f = 5, and the rest of the difference may be chance. But b_z = 5 is no better than b_z = 0.
-# The gate z has two jobs, so a unit that keeps more must take less. With z = σ(5), less than a
-# hundredth of the first symbol's candidate gets into h. (Question 7 tests this.)
+# with b_f = 5. At both distances, the LSTM learns more often, but the difference may be chance. But
+# b_z = 5 is no better than b_z = 0. The gate z has two jobs, so a unit that keeps more must take
+# less. With z = σ(5), less than a hundredth of the first symbol's candidate gets into h. (Question
+# 7 tests this.)
 #
 # ## A model of letters
 #
-# Now a text. A model reads the Bible letter by letter, in **windows** of 100 letters. It *carries*
-# its state from one window to the next, but the gradient stays within a window. We measure the
-# **bits per letter** on held-out text: the mean of −log2 p, where p is the model's probability of
-# the next letter.
+# Now a text. A model reads the Bible letter by letter, in **windows** of 100 letters, 16 of them in
+# each training step. It *carries* its state from one window to the next, but the gradient stays
+# within a window. We measure the **bits per letter** on held-out text: the mean of −log2 p, where p
+# is the model's probability of the next letter.
 #
 # The numbers of b_z start evenly spread from −1 to 5, so that some units start by taking and others
 # by keeping. Even a start at 5 is not stuck: above, 13 of 20 runs learnt n = 16 from there.
@@ -645,7 +646,8 @@ assert abs(found[unit]) > 0.8 and lowest < 0.3 and elsewhere > 0.95
 #
 # Does it take gates to learn this? We train Elman networks, those of lesson 02, with as many units
 # on the same windows, and search in the same way. To be fair, we try four starts and two learning
-# rates. The start with the fewest bits has an orthogonal U and larger weights elsewhere.
+# rates. The table has the best of these starts, in which U is orthogonal and the other weights are
+# larger.
 
 # %% tags=["training"]
 # measured before (code: answer 8), with the seeds 7, 1 and 2: bits, correlation of the chosen unit

@@ -201,7 +201,8 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 # |---|---|---|
 # | E, F | (V, D) | a vector of size D for each of V words: source, target |
 # | W_s, C | (H, H), (H, 3H) | bring c into s_0 and into each s_i |
-# | C_o | (H, 2d) | brings c into o_i |
+# | U_o, V_o, C_o | (H, 2d), (D, 2d), (H, 2d) | bring s_i, the previous word and c into o_i |
+# | t_i | (d,) | what the output layer reads |
 # | O | (V, d) | the output layer's weights |
 #
 # The numbers that enter the softmax, t_i Oᵀ + b_O, are the **logits**. The lines for h_j, a_i and
@@ -213,8 +214,8 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 # This is **teacher forcing**.
 #
 # The encoder and the decoder meet in only two lines of code: `c = h` in the forward pass, and
-# `dh = dc` in the backward pass. These two lines are the **bottleneck**. For the second one we need
-# dc. The decoder uses c in three places, and each use adds one term:
+# `dh = dc` in the backward pass. These two lines are the **bottleneck**. The second line needs dc.
+# The decoder uses c in three places, and each use adds one term:
 #
 # | c is used in | how often | adds to dc | in code |
 # |---|---|---|---|
@@ -412,7 +413,8 @@ report = caught(check, overwriting)
 #        + …                                          (3) the gates read it
 #
 # Before training, the sigmoids and the tanh read small numbers: z and r are about 1/2, and n is
-# about 0. Term (3) is about 0, too: it contains h − n and m, which are both small. What is left is
+# about 0. Term (3) is about 0, too: it contains h − n and h U_n + b_n, which are both small. What
+# is left is
 #
 #     dh = ½ dh' + ¼ dh' U_nᵀ
 #
@@ -422,10 +424,10 @@ report = caught(check, overwriting)
 #
 # In 64 dimensions, two random directions are almost at right angles. U_n turns a random vector by
 # about 90°, so the first factor should be near 0.56. But U_n consists of rotations in separate
-# planes, each by its own angle. The part of the vector in a plane that hardly turns shrinks by only
-# 0.75 per step. The part in a plane that turns by 90° shrinks by 0.56. After a few steps, mostly
-# the slowly shrinking parts are left, and the factor should rise towards 0.75. What percentage of
-# the gradient do twelve such steps leave?
+# planes, each by its own angle. The part of the vector in a plane that hardly turns keeps 0.75 of
+# its length per step. The part in a plane that turns by 90° keeps only 0.56. After a few steps,
+# mostly the slowly shrinking parts are left, and the factor should rise towards 0.75. What
+# percentage of the gradient do twelve such steps leave?
 
 # %%
 rng = np.random.default_rng(6)
@@ -448,11 +450,11 @@ print(f"left after twelve steps: {np.prod(computed):.1%}, at best it would be {0
 #
 # Does the derivation hold in a real model, and does it still hold once the model has learnt? We
 # train three models to copy: with a fixed vector of 64 numbers, with one of 32, and with lesson
-# 06's attention. One **epoch** is one pass through all training sequences. For now, treat attention
-# as a black box that we compare against. At each step, its decoder reads a new mixture of all h_j,
-# so each target symbol has a direct path to each h_j. All three encoders read forwards only. The
-# sizes of a state (`hidden`) and of a symbol's vector (`embedding`) are chosen to give nearly equal
-# numbers of parameters.
+# 06's attention. One **epoch** is one pass through all training sequences. Attention is that of
+# lesson 00: at each step, the decoder's state is the query, all h_j are scored, and their weighted
+# average replaces c. So each target symbol has a direct path to each h_j. Lesson 06 derives the
+# details. All three encoders read forwards only. The sizes of a state (`hidden`) and of a symbol's
+# vector (`embedding`) are chosen to give nearly equal numbers of parameters.
 #
 # A sequence has 3 to 14 symbols. Each symbol is drawn from all 20, independently of the others, so
 # a symbol may occur twice. (To measure gradients, we draw twelve different symbols, so that each
@@ -641,9 +643,10 @@ for name in ("fixed vector, 64", "fixed vector, 32"):
                   f"q^(n+1) = {predicted:6.1%}, whole copies right {exact:6.1%}")
 
 # %% [markdown]
-# They agree within a few percentage points. q falls gradually, but q^(n+1) falls steeply: with 64
-# numbers, at 9 to 11 symbols, about three of four symbols are still right, but hardly any whole
-# copy is.
+# They agree within a few percentage points. (q^(n+1) is often a little too high: some positions are
+# harder than others, and then the product of their shares is below the power of the mean.) q falls
+# gradually, but q^(n+1) falls steeply: with 64 numbers, at 9 to 11 symbols, about three of four
+# symbols are still right, but hardly any whole copy is.
 #
 # When a copy fails, which part of it survives, the beginning or the end? The *last* symbol read is
 # the nearest to c in time. Guess, and then look at sequences of twelve symbols (right-hand panel).
@@ -703,10 +706,9 @@ for task, shares in {"copy": by_place["fixed vector, 64"], "reverse": of_reverse
 # order of writing mattered, the difference would be as large as in copying. If only the order of
 # reading mattered, the last three would be better, because they were read first. So being read
 # first seems to help a symbol. In copying, this favours the first three. In `reverse`, it favours
-# the last three, but something outweighs it. Being written first may help. But so may something
-# else: in `reverse`, the symbol written first was read only a moment ago. This short delay could by
-# itself outweigh the advantage of being read first (question 5). In copying, the delay is the same
-# for all symbols of a sequence, so it cannot explain the difference there.
+# the last three, but something outweighs it. It may be the order of writing, or the delay: in
+# `reverse`, the symbol written first was read only a moment ago (question 5). In copying, the delay
+# is the same for all symbols of a sequence, so it cannot explain the difference there.
 
 # %% tags=["training"]
 assert -0.1 < gaps["reverse"] < gaps["copy"]
@@ -889,7 +891,7 @@ print(f"{'fixed, reversed':<17}{REVERSED:>15}")
 # is worth next to nothing here. Attention is worth eight points, with either encoder. So it is
 # attention that helps most on these clauses.
 #
-# But how does the decoder know where to look? Lesson 06 opens the black box.
+# But how does the decoder know where to look? That is lesson 06.
 
 # %% [markdown]
 # ## What others call it

@@ -764,8 +764,8 @@ show(draw_costs(panels, (1, 70), title), "11_ablation")
 # %% [markdown]
 # The LSTM wins, by about one point of perplexity. With equal *parameters*, combined is last, less
 # than one point behind the control. But the control has 74 units, and combined has 69. If the
-# control has 69 units, too, the sign of the difference changes from seed to seed (question 4). The
-# gap is about what five units cost, so we see no gain from attention and no loss.
+# control has 69 units, too, the sign of the difference changes from seed to seed (question 4). On
+# average, the gap is about what five units cost, so we see no gain from attention and no loss.
 #
 # What does combined do with its attention? The left panel shows the costs for copying again, and
 # the right panel those for the Bible:
@@ -826,9 +826,10 @@ for text, recorded in LONGER.items():
 
 # %% [markdown]
 # On the Bible, the order is reversed. But most of the gain over the LSTM is not due to attention.
-# The control, which never looks back, already gains three points, and combined only half a point
-# more. Without a control, attention would have got all the credit. Size, vocabulary, training and
-# the carried state changed at once, so we do not know which of them reversed the order.
+# The control, which never looks back, is already three points better than the LSTM. Combined is
+# only half a point better than the control, with one seed. Without a control, attention would have
+# got all the credit. Size, vocabulary, training and the carried state changed at once, so we do not
+# know which of them reversed the order.
 #
 # On the Penn Treebank, combined is three points *worse* than its control, with each of the three
 # seeds. It does not even beat the LSTM. At the paper's size (one seed), it is three points worse

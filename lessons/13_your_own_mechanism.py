@@ -4,14 +4,14 @@
 # **You will be able to** take a score of your own from an equation to a verdict: derive its
 # gradients, check them, and train it next to two known scores, its controls.
 #
-# **Needs:** lessons 06 and 07. **Time:** 45 minutes to read, about a minute to run.
+# **Needs:** lessons 00, 06 and 07. **Time:** 45 minutes to read, about a minute to run.
 #
 # The scores of lessons 06 and 07 are of three kinds. The first multiplies the query by the source
 # word's annotation, the second adds the two and applies a tanh, and the third ignores the source
 # word. The dictionary of lesson 00 had another idea: it attended to the hours that were *near* the
 # query. Can a translator do this, too? Put the query and the source words on a map, as points, and
-# let the score depend on their distance. No paper in this course has this score, so nobody has
-# derived it for you, checked it, or tried it.
+# let the score depend on their distance. No paper in this course has this score, so you will have
+# to derive it, check it and try it yourself.
 #
 # Make two guesses before you start. Will attention by distance be sharper than additive attention,
 # that is, will its largest weights be larger? And if so, is distance the reason?
@@ -160,8 +160,8 @@ for word, k in zip(words, K):
 # %% [markdown]
 # By dot product, *student* does not win even if the query is exactly on it, because *blue* is in
 # almost the same direction and farther out. *Student* wins only in a wedge below the origin. There
-# the query's second coordinate is negative, so a large second coordinate lowers a word's product,
-# and *blue* has the largest. By nearness, each word wins in the region around itself.
+# the query's second coordinate is negative. So a word loses by a large second coordinate, and
+# *blue* has the largest one. By nearness, each word wins in the region around itself.
 
 # %%
 assert alpha.argmax() == 2 and by_dot.argmax() == 1
@@ -568,14 +568,14 @@ print(f"β began at {np.exp(-2):.2f} and is {betas} after training")
 # %% [markdown]
 # The bound is not the reason: it would allow additive to be sharper than the other two. The tanh
 # may keep additive soft in another way, but this lesson cannot tell. Nearness, for its part, has
-# made use of β, which has grown in training with each seed, as it would on the map.
+# made use of β, which has grown in training with each seed, as it did in the update of our example.
 
 # %% tags=["training"]
 assert min(bounds) > 2 * max(lead(trained["general", seed]) for seed in SEEDS)
 
 # %% [markdown]
-# And which score translates best? Compare how much the mean results of the three scores differ with
-# how much the results of one score differ from seed to seed.
+# And which score translates best? Compare two differences: that between the mean results of the
+# three scores, and that between the seeds of one score.
 
 # %% tags=["training"]
 exact = figures["exactly right"]
