@@ -15,9 +15,9 @@
 #
 # You will do this once with a pencil, in ten minutes, on six words of three numbers each. Nothing
 # is trained in this lesson. Yet every attention in this course, up to the Transformer, takes the
-# same three steps: scores, weights, average. The others differ in three ways: their vectors are
-# longer, their numbers are learnt, and some compute the scores differently. Bahdanau, Cho & Bengio
-# (2015) first used the idea for translation (lesson 06).
+# same three steps: scores, weights, average. They differ from this lesson's in three ways: their
+# vectors are longer, their numbers are learnt, and some compute the scores differently. Bahdanau,
+# Cho & Bengio (2015) first used the idea for translation (lesson 06).
 
 # %%
 print("Lesson 00: attention on paper", flush=True)
@@ -423,10 +423,9 @@ assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 # printed line are equal: the slope is the difference between the word's vector and the context,
 # times the weight that the word already has.
 #
-# Why is that so? And how can every score know whether to go up or down, if all that we know is the
-# *loss* at the far end of a model, a number that says how wrong the model is? Lesson 01 answers
-# both questions. At its end, it derives the gradient of the softmax, and from it our slope,
-# α_j (x_j − c).
+# Why is that so? And a model tells us only its *loss*, one number that says how wrong it is. How
+# does each score learn from this number whether to go up or down? Lesson 01 answers both questions.
+# At its end, it derives the gradient of the softmax, and from it our slope, α_j (x_j − c).
 
 # %% [markdown]
 # ## What others call it

@@ -95,7 +95,8 @@ show(plotting.diagram(boxes, arrows, title="forward along the arrows, backward a
 # And we believe nothing until we have measured it. A central difference moves a number a little up
 # and a little down, and divides the change of L by the distance between the two positions, as in
 # lesson 00. The library's `numeric_gradient` does this for each number of an array. It measures at
-# four positions, two above and two below. The section on ε shows why.
+# four positions, two above and two below: the slope is (8 (L(+ε) − L(−ε)) − (L(+2ε) − L(−2ε))) /
+# 12ε, where L(+ε) is L after the number was raised by ε. The section on ε shows why.
 
 
 # %%
@@ -226,8 +227,8 @@ assert np.allclose(dE, measured, atol=1e-8)
 # place for their gradients: `model.zeros_like()` returns a *gradient model*. This is another
 # Bigram, full of zeros. Its W will hold ∂L/∂W. `backward` *adds* to the gradient model and does not
 # overwrite it, because a loss may use the same model twice. The *cache* holds the arrays of
-# `forward` that `backward` needs. L may be only one part of a larger loss. The argument dloss is
-# the derivative of that larger loss with respect to L. If L is the whole loss, dloss is 1.
+# `forward` that `backward` needs. If L is only a part of a larger loss, `dloss` is the derivative
+# of the larger loss with respect to L. Otherwise it is 1.
 
 
 # %% tags=["plain"]
@@ -325,9 +326,10 @@ for name, array in tiny.named_parameters():
 # %% [markdown]
 # All three gradients are right. The library's `gradcheck` does the same for any Module. It measures
 # as `numeric_gradient` does, so its error is only O(ε⁴). Instead of dloss = 1, it draws a random
-# **upstream gradient** (the gradient that arrives from later layers). A check passes if every
-# element has a relative error below 1e-6. This is the difference divided by the size of the
-# element. For tiny elements, the divisor is a thousandth of the array's largest element.
+# **upstream gradient** (the gradient that arrives from later layers). The relative error of an
+# element is the difference, divided by the element's size. If the element is tiny, the divisor is a
+# thousandth of the array's largest element instead. A check passes if all relative errors are below
+# 1e-6.
 
 # %%
 print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
@@ -449,8 +451,8 @@ assert said == "PASSES"
 # for masks stays hidden if the check uses no mask.
 #
 # The next bug is a matrix transposed by mistake, dh = dz Wᵀ instead of dh = dz W. We check it four
-# times: with D = 3, with D = V = 5, and, still square, with W symmetric and with W = 0. Guess: how
-# many of the four checks find it?
+# times: with D = 3, and three times with D = V = 5, where W is random, then symmetric, then 0.
+# Guess: how many of the four checks find it?
 
 
 # %%
@@ -534,6 +536,7 @@ curves = {
     "2 points, float64": curve_of(central, tiny),
     "4 points, float64": curve_of(numeric_gradient, tiny),
     "2 points, float32": curve_of(central, tiny.astype(np.float32)),
+    "4 points, float32": curve_of(numeric_gradient, tiny.astype(np.float32)),
 }
 
 # %%
@@ -549,7 +552,8 @@ ax.set_ylabel("error ÷ largest element of dW")
 ax.set_title("left of the minimum: rounding; right: Taylor's remainder")
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 show(ax, "01_epsilon")
-assert curves["2 points, float32"].min() > 1e-6 > curves["2 points, float64"].min()
+assert min(curves[f"{n} points, float32"].min() for n in (2, 4)) > 1e-6
+assert curves["2 points, float64"].min() < 1e-6
 
 # %%
 third = (p_tiny * (1 - p_tiny) * (1 - 2 * p_tiny)).T @ tiny.E[xs] ** 3 / 7      # one for each W_vj
@@ -558,16 +562,17 @@ best = (3 * 1e-16 * loss / (2 * largest)) ** (1 / 3)
 print(f"L = {loss:.2f}, largest L''' {largest:.4f}; the formula for 2 points gives ε = {best:.0e}")
 
 # %% [markdown]
-# Each curve has a minimum, as predicted. All three are at a larger ε than we estimated, because the
-# derivatives are much smaller than L. The third derivative of log Σ_k exp(z_k) with respect to one
-# score is p (1 − p)(1 − 2p), whose size is always below 0.1. For W_vj, it is multiplied by h_j³ and
-# averaged over the pairs. With the largest L''' of any W_vj, the formula for two points gives
-# nearly the ε that we measured. For four points, the fifth derivative counts.
+# Each curve has a minimum, as predicted. All three are at a larger ε than we estimated. The
+# estimates took L''' to be as large as L, but it is much smaller. The third derivative of log Σ_k
+# exp(z_k) with respect to one score is p (1 − p)(1 − 2p), whose size is always below 0.1. For W_vj,
+# it is multiplied by h_j³ and averaged over the pairs. With the largest L''' of any W_vj, the
+# formula for two points gives nearly the ε that we measured. With four points, the fifth derivative
+# takes the place of L'''.
 #
-# In float32 (green) no ε reaches a millionth, so even a correct backward pass would fail the check.
-# **Train in float32, check in float64.** On the left, the green curve is flat, at exactly 1. There
-# ε is so small that L, rounded to a float32, does not change at all. So the difference is 0, and
-# the error is as large as dW itself.
+# In float32, no ε reaches a millionth, with two points (green) or with four (pink), so even a
+# correct backward pass would fail the check. **Train in float32, check in float64.** On the left,
+# both curves are flat, at exactly 1. There ε is so small that L, rounded to a float32, does not
+# change at all. So the difference is 0, and the error is as large as dW itself.
 #
 # ## Train
 #
@@ -766,8 +771,8 @@ check_gradient("dz", p * (dp - p @ dp), lambda: dp @ np.exp(z) / np.exp(z).sum()
 
 # %% [markdown]
 # This explains the nudge of lesson 00. There, α was the softmax of the scores, and the context was
-# c = Σ_j α_j x_j. Let L be one number of c. Then dα_j is the same number of x_j, and α · dα is L
-# itself. So the slope of c for score j is α_j (x_j − c), as lesson 00 measured.
+# c = Σ_j α_j x_j. Let L be one component of c. Then dα_j is the same component of x_j, and Σ_j α_j
+# dα_j is L itself. So the slope of c for score j is α_j (x_j − c), as lesson 00 measured.
 
 # %% [markdown]
 # ## What others call it

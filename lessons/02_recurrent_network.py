@@ -237,8 +237,8 @@ check_gradient("db", db, loss, b)
 # %% [markdown]
 # This is **back-propagation through time** (Werbos 1990). T steps need no new idea, only two new
 # names. The first is dy_t: the part of dh_t that comes directly from the loss, and not through the
-# next step. In our example, it was r_t. It is named after the network's output y_t, which is the
-# state itself.
+# next step. In our example, it was r_t. The name comes from the network's output at step t. Here
+# the output is simply the state, y_t = h_t.
 #
 # The second is dlast. A long text may be read in parts. The part that follows then sends a gradient
 # back to our last state, h_T. This is dlast. If nothing follows, dlast is all zeros. The backward
@@ -599,9 +599,9 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # Perhaps this network was just lucky. The figure shows earlier runs with twenty seeds. At n = 8, 17
 # of 20 networks learn the task with U orthogonal, and only one does with U small.
 #
-# The number at each point is the share in one of these networks (seed 8). Compare shares only at
-# the same n. With U small, 0.004 of the gradient arrives at n = 4, and most networks learn. With U
-# orthogonal, 0.23 arrives at n = 16, and most do not. Longer tasks may be harder for other reasons,
+# The number at each point is the share in one of these networks (seed 8). Do not compare shares
+# across n: with U small, 0.004 of the gradient is enough for most networks at n = 4, and with U
+# orthogonal, 0.23 is not enough for most at n = 16. Longer tasks may be harder for other reasons,
 # too.
 #
 # One doubt remains: did the better start help the *gradient* on its way back, or the *symbol* on
@@ -612,9 +612,9 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # ## Can it learn from a vanished gradient?
 #
 # We train the network that failed at n = 8 again, from the same initial parameters, now for longer
-# and on new sequences. The table splits the factor per step into that of the tanh, which
-# rms(1 − h²) estimates, and that of Uᵀ, which g estimates. The measured factors are geometric means
-# over the nine steps back. Guess: will the network learn? And what will the share do first?
+# and on new sequences. One step back has two factors, that of the tanh and that of Uᵀ. For each,
+# the table has our estimate, rms(1 − h²) or g, and the measured factor, a geometric mean over the
+# nine steps back. Guess: will the network learn? And what will the share do first?
 
 # %% tags=["training"]
 watch_recall(share_at_first, gain)
@@ -630,13 +630,14 @@ watch_recall(share_at_first, gain)
 #    per step.
 #
 # At 800, the estimate is too high, mostly because the gradient is not spread evenly. At the
-# question mark, an even spread would leave 0.32 of its length, but the tanh leaves 0.07. At 1,200,
-# the estimate is too low, because the gradient points in directions that Uᵀ lengthens: by 1.97 per
-# step, although g is 1.16.
+# question mark, the tanh would leave 0.32 of an evenly spread gradient, but of this one it leaves
+# 0.07. At 1,200, the estimate is too low, because the gradient points in directions that Uᵀ
+# lengthens: by 1.97 per step, although g is 1.16.
 #
-# Do other networks wake up, too? In earlier runs, we took the first five seeds from 8 on that had
-# failed after 400 training steps. Within 4,000 steps, three networks learnt the task, and two
-# learnt a part of it. The figure shows one of each kind.
+# Do other networks wake up, too? In earlier runs, we tried the seeds 8, 9, 10 and so on, and kept
+# the first five networks that had failed after 400 training steps: seed 8, the network above, and
+# seeds 10 to 13. Within 4,000 steps, three of the five learnt the task, and two learnt a part of
+# it. The figure shows one of each kind.
 
 # %% tags=["training"]
 show(draw_wait({11: "learns the task", 13: "stops halfway"}), "02_wait")      # code: answer 6
@@ -645,17 +646,17 @@ show(draw_wait({11: "learns the task", 13: "stops halfway"}), "02_wait")      # 
 grown = [share / SHARES[seed][0] for seed, (_, (share, _), _) in RISE.items()]
 guesses = [right for _, (_, right), _ in RISE.values()]
 print(f"just before the answers improve, {min(guesses)} to {max(guesses)} of them are right")
-print(f"by then, the share has grown by a factor of {min(grown):.0f} to {max(grown):,.0f}")
+print(f"by then, the share is {min(grown):.0f} to {max(grown):,.0f} times what it was at step 0")
 
 # %% [markdown]
 # In all five, the gradient came back *before* the answers improved: while they were still guesses,
-# the share had already grown at least 26-fold. This does not prove that the gradient is the cause,
-# because the symbol's way forward opens at the same time.
+# the share was already at least 26 times as large as before training. This does not prove that the
+# gradient is the cause, because the symbol's way forward opens at the same time.
 #
 # So a vanished gradient can come back: a small gradient still has a direction, and training can
-# follow it. Nothing guarantees this: two of the five networks stopped halfway. Their starting
-# weights alone do not decide it, because with other training sequences, both learn the task
-# (answer 6). Adam helps to wake a network (question 8).
+# follow it. Nothing guarantees this: two of the five networks stopped partway. Their starting
+# weights alone do not decide it, because with other training sequences, both learn the task (answer
+# 6). Adam helps to wake a network (question 8).
 #
 # ## How far back can it learn?
 #

@@ -571,7 +571,8 @@ for name, (bias, is_orthogonal) in NETWORKS.items():
 #
 # - The upper number is the share of right answers. Above 0.9 (yellow), we call n *learnt*.
 # - The lower number was measured in the same network before training. It is the share of the
-#   gradient that travels from the question mark back to the first symbol, n + 1 steps. It can differ from the curve in the last figure, where every network read 64 symbols of noise.
+#   gradient that travels from the question mark back to the first symbol, n + 1 steps. It can
+#   differ from the curve in the last figure, where every network read 64 symbols of noise.
 
 # %% tags=["training"]
 learnt = {name: sum(one > 0.9 for one in right) for name, right in accuracy.items()}

@@ -420,7 +420,8 @@ report = caught(check, overwriting)
 #
 # U_n starts orthogonal (lesson 02): it turns a vector and keeps its length. So dh is the sum of two
 # vectors: half of dh', and a quarter of dh' turned. The length of this sum depends on the angle
-# between them. Near 0°, the factor is ½ + ¼ = 0.75. At 90°, it is √(½² + ¼²) = 0.56.
+# between them. Near 0°, the factor is ½ + ¼ = 0.75. At 90°, it is √(½² + ¼²) = 0.56. (At larger
+# angles, it is smaller still.)
 #
 # In 64 dimensions, two random directions are almost at right angles. U_n turns a random vector by
 # about 90°, so the first factor should be near 0.56. But U_n consists of rotations in separate
@@ -786,9 +787,10 @@ show(figure, "05_found")
 # The other conditions show how c stores a sequence:
 #
 # - **Another sequence's c** (black) leaves the map guessing, as it should.
-# - **c alone** (green) is enough for the first symbol only. Probably the symbols lie on top of each
-#   other in the same 64 numbers, and a map that knows the earlier ones subtracts what they added.
-#   We have not tested this explanation.
+# - **c alone** (green) is enough for the first symbol only. (There, the two maps are the same,
+#   because no symbol is earlier.) Probably the symbols lie on top of each other in the same 64
+#   numbers, and a map that knows the earlier ones subtracts what they added. We have not tested
+#   this explanation.
 # - **The untrained encoder with the earlier symbols** (pink) finds the last symbols, but hardly any
 #   of the first ones. A symbol's contribution shrinks at each step on its way to c, just as the
 #   gradient does on its way back.
@@ -799,8 +801,8 @@ show(figure, "05_found")
 # Now compare pink and orange at the tenth symbol. In the untrained encoder's c, the map finds this
 # symbol nearly always, but in the trained encoder's c in only about half of the sequences. In the
 # others, the symbol may be lost, or stored in a form that this map cannot read. As far as a linear
-# map of c and the earlier symbols can tell, training gained the first symbols and gave up many of
-# the later ones.
+# map of c and the earlier symbols can tell, training made the first symbols readable, and many of
+# the later ones unreadable.
 
 # %% tags=["training"]
 assert both.mean() > decoder.mean() + 0.05

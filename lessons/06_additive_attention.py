@@ -510,10 +510,10 @@ assert at_last > 0.99
 # The heatmaps show the longest of the test sequences, and the percentages are for all of them.
 # Nothing in the loss mentions the white frames. But the loss rewards writing the right digit, and a
 # simple way to do so is to attend to it. Attending and writing rise together, but not steadily.
-# From step 100 to 150, both rise with three of the four seeds in the comment, and fall with seed 3.
-# Your run has seed 0. On our processor it falls, too: at step 150 many weights are one digit too
-# far to the right. By step 350 both are right with each of the seeds 0 to 4. Whole sequences lag
-# behind, because one wrong digit spoils a sequence.
+# From step 100 to 150, the seeds 1, 2 and 4 in the comment improve, and seed 3 gets worse. Your run
+# has seed 0. On our processor it gets worse, too: at step 150 many weights are one digit too far to
+# the right. By step 350 both are right with each of the seeds 0 to 4. Whole sequences lag behind,
+# because one wrong digit spoils a sequence.
 #
 # ## Real text
 #
@@ -596,9 +596,9 @@ for name, translator in (("your model", own), ("shipped model", shipped)):
 #     p(j | y_t)  ∝  α_tj · P(y_t | c_t = h_j)
 #
 # This treats the decoder as if it looked at one position, drawn from α_t. Then P(y_t) would be the
-# sum of these products over j. But RNNsearch reads the *average* annotation, so for our model the
-# posterior is an approximation. Below, we print the model's perplexity, and what it would be with
-# the sum.
+# sum of these products over j. RNNsearch reads the *average* annotation instead, so for it the
+# posterior is an approximation. To show how rough it is, we print the perplexity twice: the model's
+# own, and that with the sum.
 #
 # For each target word, `given_word` makes S copies of `state`, which holds the memory and s_{t−1}.
 # Copy j has a mask that hides every position except j, so its context is h_j. `model.next` feeds
@@ -673,7 +673,7 @@ before, after, alone = looks
 #
 # Then where is this knowledge? *The word alone* does not use the weights α_t, and yet it is about
 # as good as the posterior. So the knowledge is in the annotations as *values*, which make certain
-# words likely. Once the word is known, multiplying by the weights makes no more links right.
+# words likely. Multiplying these likelihoods by α_t makes no more links right.
 #
 # ### Three clauses
 #
@@ -766,8 +766,8 @@ print(f"    numpy-attention translate {os.path.relpath(run)} "
 #
 # A test needs **controls**, ways to point that should fail it. Our two know nothing about the
 # words: one points at a random position, the other along the diagonal. A control puts all its
-# weight on one position j, so its P(y_t) is P(y_t | c_t = h_j). Guess the four shares, for the
-# model and for each control.
+# weight on one position j, so its P(y_t) is P(y_t | c_t = h_j). Guess: which of the three shares
+# will rise from the first quarter to the last?
 
 
 # %% tags=["training"]
@@ -815,14 +815,15 @@ assert all(shares[3] > 2 * shares[0] for shares in circular)
 # It cannot. The mistake is in step 1: P(y_t) depends on the position that was attended to. When a
 # random position happens to be right, it makes the word likely, and the link is sorted into a late
 # quarter. When it is wrong, the link is sorted into an early one. The model's own weights change
-# P(y_t) in the same way. So the test sorts the links by its own result. It could not have failed.
+# P(y_t) in the same way. So the test sorts the links by its own result. It could hardly have
+# failed.
 #
 # ### A fair test
 #
 # A fair test sorts by a probability that does not depend on the weights α_t. We take the mean over
 # all positions, Σ_j P(y_t | c_t = h_j) / S. It measures how likely the word is, whatever the
 # decoder attends to. The last line prints each rise from the first quarter to the last with its
-# **standard error**: how far chance alone typically moves it. Guess the model's four shares again.
+# **standard error**: how far chance alone typically moves it. Guess again.
 
 # %% tags=["training"]
 print("the same, sorted by the mean of P(y_t | c_t = h_j) over all positions j:")
@@ -852,13 +853,14 @@ show(figure, "06_surprise")
 # Spanish leaves in place seem to be more expected than words that it moves. To pass, the model has
 # to rise by more than this rule, which knows no words.
 #
-# It does not: it rises by 12 points. Nor could this sample tell 12 from 15, because each of the two
-# rises has a standard error of 6.5. So the fair test does **not** show that attention follows the
-# model's expectation. (Nor does it with five models of four epochs: question 8.) Our explanation
-# remains plausible, but unproven.
+# It does not: it rises by 12 points. And with standard errors of 6.5, this sample could not have
+# told 12 from 15 anyway. So the fair test does **not** show that attention follows the model's
+# expectation. (Nor does it with five models of four epochs: question 8.) Our explanation remains
+# plausible, but unproven.
 #
 # One fact is certain: α_t can show at most what the decoder expects, never what it wrote, because
-# the query s_{t−1} has not read y_t. To find which words translate each other, compute p(j | y_t).
+# the query s_{t−1} has not read y_t. To find which words translate each other, use a number that
+# reads y_t: the likelihood or the posterior.
 #
 # Remember the method, too. If a measure is computed from the thing that it is meant to explain, it
 # needs a control that knows nothing. If the control passes, the test says nothing.

@@ -447,8 +447,8 @@ print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)
 #
 # We test them in two ways. First, we train a model whose encoder reads forward only. It makes the
 # annotation of *blue* before it has read *student*. Second, we set C to 0, which removes the
-# context: s̃_t is now tanh(s_t W_h). The states stay the same, because what attention finds does
-# not enter them. `from_state` predicts each word from the correct previous words.
+# context: s̃_t is now tanh(s_t W_h). The states do not change: without input feeding, the context
+# never enters them. `from_state` predicts each word from the correct previous words.
 
 
 # %% tags=["training"]
@@ -479,20 +479,21 @@ only = measure_swaps(forward, forward_weights, from_state(forward), test)
 #
 # | | what we measure | our explanation | the rival |
 # |---|---|---|---|
-# | 1 | weight on the noun or later (smallest case) | > 20% | any |
+# | 1 | weight on the noun or later, the smallest over all swapped nouns | > 20% | any |
 # | 2 | swapped adjectives with the largest weight on the noun | > 75% | any |
 # | 3 | unswapped nouns with the largest weight after the noun | < 20% | any |
 # | 4 | swapped nouns predicted with C = 0 | < 40% | ≥ 40% |
 #
-# Rows 1 to 3 are about the forward-only encoder. There, the rival allows any weights, because the
-# noun comes from the state. Row 4 is about both encoders.
+# Rows 1 to 3 are about the forward-only encoder. About its weights, the rival predicts nothing,
+# because in its view the noun comes from the state. Row 4 is about both encoders.
 #
 # - **Row 1.** With this encoder, only the annotations of *student*, the full stop and `</s>` can
 #   contain *student*. We predict that *étudiant*, like every swapped noun, has much of its weight
 #   there.
 # - **Row 2, a control.** With both directions, the largest weight of *bleu* is on *student*. We
 #   predict that this weight stays on *student*, whose annotation knows *blue* with either encoder.
-#   A general drift would move it past *student*; better pointing would move it left, to *blue*.
+#   If all weights drift to the right, it will move past *student*. If the model simply points
+#   better, it will move back to *blue*.
 # - **Row 3, a control.** Perhaps the weights of *all* nouns drift. By our explanation, unswapped
 #   nouns should stay.
 # - **Row 4.** If the rival is right, most swapped nouns are still predicted. We predict that most

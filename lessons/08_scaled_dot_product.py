@@ -82,9 +82,9 @@ print("  étudiant finds", alpha @ v)
 # ## Forward
 #
 # Now add a second target word, *bleu*. Its weights do not depend on what *étudiant* finds, so it
-# need not wait if its query is already known. In a recurrent decoder, the query is not. The two
-# queries become the rows of a matrix q. One matrix product then computes all scores, and another
-# what each query finds.
+# need not wait, provided that its query is known. In a recurrent decoder with input feeding, it is
+# not: the query comes after the previous word's context. The two queries become the rows of a
+# matrix q. One matrix product then computes all scores, and another what each query finds.
 
 # %%
 q = np.array([[0.3, 1.6],           # étudiant
@@ -104,7 +104,7 @@ show(attention_picture(q, k, v, e, A, Y, ["étudiant", "bleu"], words), "08_role
 # and 07, is **cross-attention**. If M is X, the words of a sequence attend to each other:
 # **self-attention**.
 #
-# q, k and v are matrices, one row per word. With a dot, q · k, they are single rows.
+# q, k and v are matrices, one row per word. In a product with a dot, q · k, they are single rows.
 #
 # | symbol | shape | what it is |
 # |---|---|---|
@@ -315,7 +315,7 @@ print(str(report).splitlines()[0])
 # The scores q · k have a standard deviation of √d_k, so with a large d_k they are far apart, and
 # the largest gets nearly all of the weight. But where the weights are near 0 or 1, the slope of the
 # softmax is near 0. So the paper *suspects* (section 3.2.1) that with a large d_k, gradients become
-# extremely small. Is this also true without the words "with a large d_k"?
+# extremely small. Is it also true when d_k is small?
 #
 # We draw 2,000 random queries with ten random keys each. Let α be the weights of one query. The
 # matrix ∂α/∂q carries gradients from the weights back to the query, and we measure its norm
@@ -396,8 +396,8 @@ show(ax, "08_gradient")
 # sum. In these queries, the two largest scores are close, so the gradient is very large.
 #
 # So here is a puzzle. At d_k = 16 with ten keys, the median gradient is three times as large
-# without the division as with it. If all that the division did were to keep gradients from
-# vanishing, a model with d_k = 16 would not need it. Does it? Write down what you expect.
+# without the division as with it. If the division only kept gradients from vanishing, a model with
+# d_k = 16 would not need it. Does it? Write down what you expect.
 #
 # ## With and without the division
 #
@@ -492,7 +492,7 @@ for (name, several), number, style in zip(curves.items(), [0, 1, 0, 1], styles):
 ax.minorticks_off()
 ax.set_yticks([1.5, 2, 3, 5, 10, 20], ["1.5", "2", "3", "5", "10", "20"])
 ax.set(xlabel="epoch", xticks=[1, 2, 3], ylabel="training perplexity, mean of two seeds",
-       title="At d_k = 16, the variance at the start matters, not the division")
+       title="At d_k = 16, the variance at the start matters far more than the division")
 ax.legend()
 show(ax, "08_start")
 
@@ -533,9 +533,9 @@ print("Such a decoder on our pairs, before training and not divided: the scores 
       f"{variance_of_scores(create_dot(pairs, 1), pairs):.3f}.")
 
 # %% [markdown]
-# Here the division makes the model *worse*. Its scores probably begin small enough without it: on
-# our pairs, their variance before training is only 0.001. So do not divide out of habit: measure
-# the variance of the scores before training.
+# Here the division makes the model *worse*, and we do not know why. But it had nothing to cure: on
+# our pairs, the variance of these scores before training is only 0.001, so no model is sure too
+# early. Measure the variance of the scores before you add the division, and compare both.
 #
 # ## Many heads
 #

@@ -445,8 +445,8 @@ print("one layer: its output, dx and the gradients of all its parameters equal t
 # stream x is *difference between words*: mean((x − x̄)²) / mean(x²), where x̄ is the mean row. This
 # share is 0 if all rows are equal, and 1 if they average to zero.
 #
-# Guess: after how many layers without residual connections is the share below one in a million? (As
-# a control, we also replace heads(x, x) by x.)
+# Guess: after how many layers without residual connections is the share below one in a million? (To
+# see whether the heads are the cause, we also run the layers with x in place of heads(x, x).)
 
 
 # %%
@@ -649,8 +649,8 @@ print("the decoder layer: its output equals the library's")
 # output. We change one word j at a time and see which outputs move. Five words give 10 cases, each
 # a word and an output before it.
 #
-# We cannot change the mask of `decode`. So we first test the encoder layer, with three masks, as if
-# our sentence were its target. Then we test `decode` itself.
+# We cannot change the mask of `decode`. So we try three masks on the encoder layer, and let it play
+# the decoder for our sentence. Then we test `decode` itself.
 
 
 # %%
@@ -760,9 +760,10 @@ for name, residual in (("with", 1), ("without", 0)):
 # been written in this way, how many rows of words have gone through this W_k?
 #
 # By the law of job 3, a new word does not change any earlier output, so the keys and values of
-# earlier words stay the same in every layer. If we keep them (a **KV cache**), each new word sends
-# only one row through each matrix. Decoding has no backward pass, so no gradient check can test the
-# cache. Another law can: the outputs computed word by word must equal those computed all at once.
+# earlier words, which are computed from these outputs, stay the same in every layer. If we keep
+# them (a **KV cache**), each new word sends only one row through each matrix. Decoding has no
+# backward pass, so no gradient check can test the cache. Another law can: the outputs computed word
+# by word must equal those computed all at once.
 #
 # > **Exercise.** Write one step with a KV cache: `numpy-attention exercise start kv-cache`.
 

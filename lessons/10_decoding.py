@@ -542,8 +542,8 @@ assert greedy_bleu < bleus["rows put in order"] < bleus["right"] < greedy_bleu +
 # *Rows put in order* could have been published. It beats greedy, so without a correct beam to
 # compare with, you would report a nice gain. Yet most of its beams make false claims, and law 2
 # finds them at once. (Why is the damage so mild? Perhaps because all states have read the same
-# source.) *The past not counted* makes no false claims. Its only symptom is a BLEU below the
-# correct beam's, which you would not know.
+# source.) *The past not counted* makes no false claims. Its only symptom is a BLEU lower than the
+# correct beam's, a number that you would not have.
 #
 # BLEU is not blind: *ended ones dropped* costs more than ten points (question 8). But a good BLEU
 # shows only that a search works, not that it is the search you meant.
@@ -620,12 +620,11 @@ print(f"mean log p: the book {of_book.mean():.2f}, greedy {of_greedy.mean():.2f}
 assert of_book.mean() < of_greedy.mean() < of_beam.mean()
 
 # %% [markdown]
-# A search makes a **search error** when it misses the model's most probable sentence. Greedy makes
-# one at least wherever beam 5 finds a more probable sentence, and there a better search helped. But
-# when beam 5 misses the book's translation, the cause is nearly always a **model error**: the model
-# prefers another sentence. Even a perfect search could find the book's translation only in the few
-# more clauses that the last line counts. From here on, to come closer to the book, improve the
-# model, not the search.
+# A search makes a **search error** when it misses the model's most probable sentence. Wherever beam
+# 5 finds a more probable sentence, greedy made a search error, and a better search helped. But when
+# beam 5 misses the book's translation, the cause is nearly always a **model error**: the model
+# prefers another sentence. Even a perfect search could add at most the few clauses that the last
+# line counts. From here on, to come closer to the book, improve the model, not the search.
 #
 # ## One beam, drawn as a tree
 #
@@ -832,10 +831,10 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 
 # %% [markdown]
 # Sampling at τ = 1 follows the model's own distribution. Its translations are the most varied, but
-# its BLEU is far below greedy's. Are they so bad? The last line scores them with another sample
-# from the same model in place of the book. Their BLEU is about as low, so a low BLEU need not mean
-# a bad sample: two samples simply differ. The other three settings give up some variety, and come
-# closer to the book.
+# its BLEU is far below greedy's. Are these samples so bad? For the last line, another sample of the
+# model takes the place of the book as the reference. BLEU is about as low, so a low BLEU need not
+# mean a bad sample: two samples simply differ. The other three settings give up some variety, and
+# come closer to the book.
 #
 # But look at the column of log p. The book's mean is close to the samples' mean at τ = 1, and far
 # below the means of both searches. This is what we expect if the model is well **calibrated**, that

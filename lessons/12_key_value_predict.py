@@ -60,9 +60,9 @@ np.set_printoptions(precision=3, suppress=True)
 #
 # In all three models, query and key share a part, so a state asks with its own key, k_t. The
 # equations are those of *combined* in lesson 11, without the bias, but each role reads only its
-# part. Three symbols change: h_s of lesson 11 is now h_i, its v is w, and its K is O. Here, v and K
-# are values and keys. *Key* and *query* are now parts of the states, and no longer the products
-# with W_s and W_q.
+# part. Three symbols are renamed: lesson 11's h_s, v and K are now h_i, w and O. Here, v and K are
+# values and keys. *Key* and *query* are now parts of the states, and no longer the products with
+# W_s and W_q.
 #
 # | symbol | shape | what it is | the paper |
 # |---|---|---|---|
@@ -196,10 +196,10 @@ assert letters[alpha.argmax()] == "u"
 # (0.892, −0.586) votes for *u* and against *s*.
 #
 # Only the value says "I am u". The key of *u* does not: its *now* is 0, because no question asks
-# about u. Suppose that the key were also the value. Then its *now* could not stay 0, because it
-# would have to name the letter, u or s. In this example that is harmless, because u and s never
-# ask. In the task below, any letter may ask, and such a key would have to hold both *before* and
-# *now*. Can one vector do that?
+# about u. Suppose that the key were also the value. Then the key of *u* would have to say two
+# things: *before* is d, to be found, and *now* is u, to be useful when fetched. In this example,
+# three numbers are enough for both, because there are so few letters. The task below has fifty
+# letters. Can 8 numbers say both?
 #
 # ## Backward
 #
@@ -510,8 +510,8 @@ show(draw_answers(right, title), "12_roles_or_room")
 # %% [markdown]
 # At first, the paper's idea seems to work: the two models with separate parts are far ahead of one
 # vector of 8, which is hardly better than guessing. The tanh layer does worse than guessing:
-# without attention, the LSTM would have to keep all five letters. (On another processor, single
-# seeds may differ.)
+# without attention, the LSTM would have to keep all five pairs. It is about as good as a guess
+# among all ten letters, first and second ones. (On another processor, single seeds may differ.)
 #
 # But *one* vector of 16 beats the separate parts. It has more parameters than two parts, but fewer
 # than three. No cut was needed: each matrix can learn to read only the numbers that it needs
@@ -586,13 +586,13 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 # | suspects | accused by | if they are guilty |
 # |---|---|---|
 # | query and predict | their cosine in the vector of 8 | cuts that separate them do best |
-# | key and value | the example: the key needs *before*, the value *now* | the same |
-# | query and key | lack of room: 8 numbers, two codes | the same, and no part shows both letters |
+# | key and value | the key needs *before*, the value *now* | cuts that separate them do best |
+# | query and key | 8 numbers for two codes | the same, and no part shows both letters |
 #
-# The third charge needs a word. All keys and queries are read from the same 8 numbers. In the state
-# of a second letter, these must show *before*. In the state of a question, they must show *now*. Is
-# there room for two codes of 50 letters? A cosine cannot tell, because it compares two gradients of
-# one state, and here two different states compete.
+# The third charge needs an explanation. All keys and queries are read from the same 8 numbers. In
+# the state of a second letter, these must show *before*. In the state of a question, they must show
+# *now*. Is there room for two codes of 50 letters? A cosine cannot tell, because it compares two
+# gradients of one state, and here two different states compete.
 #
 # To find out, we cut a state of 16 into two parts of 8, in all seven ways. (There are 2⁴ / 2 = 8
 # ways to divide four roles, and in one of them nobody reads the second part.) Unlike in the paper,
@@ -666,9 +666,9 @@ show(draw_recorded(), "12_all_cuts")
 # falls almost as low.) **Innocent**, as far as these cuts show.
 #
 # *Query and key.* The mean is 85 % if they are apart, and 91 % if they are together. The standard
-# error of this difference is about 3 points, so it may be luck. The medians, 99 and 95 %, say the
-# opposite. Separating query and key is a gamble: more seeds are nearly perfect (57 of 80 instead of
-# 42), but more fail (11 instead of 1). **Open.**
+# error of this difference is about 3 points, so on average, we cannot tell. But what happens seed
+# by seed is no luck: if query and key are apart, more seeds are nearly perfect (57 of 80 instead of
+# 42), and more fail (11 instead of 1). Separating them is a gamble. **Open.**
 #
 # The cosines accused a pair that seems innocent, and said little against the guilty one. A gradient
 # says what a *small* change of h would do at this point of the training. It does not say whether a
@@ -679,9 +679,10 @@ show(draw_recorded(), "12_all_cuts")
 # In the example, the key of a second letter shows *before*, and its value shows *now*. Do the
 # trained models do the same? We use a **probe**: a simple classifier, trained on the states of a
 # finished model (Alain & Bengio 2016). Ours sees only the key's part of the states of second
-# letters. One probe reads *before*, and another *now*. Each names the letter whose mean is nearest,
-# in units of the spread around the means. Half of the states of 3,000 new sequences give the means,
-# and the other half are the test. By chance, a probe is right with one letter in 50, or 2 %.
+# letters. One probe reads *before*, and another *now*. For each letter, it keeps the mean of the
+# states that show this letter. It names the letter whose mean is nearest, in units of the spread
+# around the means. Half of the states of 3,000 new sequences give the means, and the other half are
+# the test. By chance, a probe is right with one letter in 50, or 2 %.
 
 # %% tags=["training"]
 new = Pairs(np.random.default_rng(7), 1, size=3000).batch(0)
@@ -714,9 +715,8 @@ show(draw_readable(known, right, title), "12_probe")
 # Is there room for both letters in 8 numbers? The key's part of `q k | v p` needs only *before* in
 # the state of a second letter. Yet its best seed, the one in the table, shows both: one probe reads
 # *before* with 95 %, and the other *now* with 98 %. So the charge against query and key looks weak.
-# And it is not for lack of room that key and value fail together. It seems to be hard to *learn*
-# both letters while the same 8 numbers are also the value. The probe shows what is missing, not
-# why.
+# So lack of room is not why key and value fail together. It seems to be hard to *learn* both
+# letters while the same 8 numbers are also the value. The probe shows what is missing, not why.
 #
 # ## The verdict: separation, or more numbers?
 #
@@ -726,11 +726,11 @@ show(draw_readable(known, right, title), "12_probe")
 # | key and value | the example | 88 % (4) | 35 % (3) | failing models lack *before* | guilty |
 # | query and key | lack of room | 85 % (2) | 91 % (2) | there is room | open |
 #
-# Why did the paper's parts help? More numbers in the state are not enough: all seven cuts into two
-# parts have 16, but those with key and value together help less, or do harm. (The five cuts into
-# parts of 4 that we tried do not help: question 4.) We see no gain from the paper's third part. It
-# seemed to help with each of three seeds, but with forty, `q k | v | p` has 85.0 % ± 2.5, and
-# `q k | v p` has 88.3 % ± 2.2.
+# Why did the paper's parts help? More numbers in the state are not enough. All seven cuts into two
+# parts have 16, but the three with key and value together help less, or do harm. (The five cuts
+# into parts of 4 that we tried do not help: question 4.) We see no gain from the paper's third
+# part. It seemed to help with each of three seeds, but with forty, `q k | v | p` has 85.0 % ± 2.5,
+# and `q k | v p` has 88.3 % ± 2.2.
 #
 # But there is another remedy, which needs no cut: more numbers *for each role*. In one vector of
 # 13, each role reads 13 numbers. Its mean is above that of every cut in the figure, with fewer
@@ -819,7 +819,7 @@ print("the 4-gram: outputs and gradients equal the library's")
 # window of 5 (`numpy-attention reproduce wikitext-…`). The seven models are the LSTM alone, the
 # readers of this lesson, and a linear layer, which is the tanh layer without the tanh. Each has 7
 # million parameters, nearly all of them in the word vectors and the output layer. Their number
-# depends on the length of a word vector and of y, and both are as long as *one* part. So three
+# depends on the length of *one* part, because word vectors and y are as long as one part. So three
 # parts of 97 cost about as much as one vector of 102, although their state has 291 numbers. Guess:
 # do three parts beat the LSTM? And does the 4-gram, without attention, keep up with them?
 
@@ -830,8 +830,11 @@ show(draw_wikitext(), "12_wikitext")
 # %% [markdown]
 # The three seeds of one model lie 11 to 30 points apart, so we also compare seed by seed. The LSTM
 # alone wins on average, and it beats every attention model with each seed. In the paper, it loses
-# to all of them. We do not know why our result differs. The paper's models are about seven times as
-# large, and its text is longer.
+# to all of them. Is attention to blame? Compare one vector with the tanh layer, the same layer
+# without attention: attention is better with two seeds, and worse with the third. The tanh costs
+# more than that. The linear layer, which lacks it, is 15 to 24 points better, and every attention
+# model has this tanh. Whether that is the whole reason, we do not know. The paper's models are
+# about seven times as large, and its text is longer.
 #
 # Do three parts help? They are 11 to 20 points better than one vector, seed by seed. But their
 # state is also almost three times as long. The fair control is the 4-gram: it has the same 291

@@ -187,7 +187,7 @@ def print_verdicts(both, only):
     """Print the Swaps that test our explanation; → for each row, whether it is as we predict."""
     predicted = max(both.from_state, only.from_state)
     rows = [
-        ("1  weight on the noun or later (smallest case)", "least",
+        ("1  weight on the noun or later, smallest", "least",
          "> 20%", only.least > 0.2),
         ("2  swapped adjectives with the largest weight on the noun", "adjectives",
          "> 75%", only.adjectives > 0.75),

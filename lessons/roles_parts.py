@@ -473,7 +473,8 @@ def print_wikitext():
         less = "" if name == "LSTM" else _signed(value[name] - value["LSTM"])
         print(f"  {name:<13} {state:>5}  {known:<20} {value[name].mean():.1f}  {less:<21} "
               f"{PAPER.get(name, '')}".rstrip())
-    for more, less in (("three parts", "one vector"), ("4-gram", "three parts")):
+    for more, less in (("three parts", "one vector"), ("4-gram", "three parts"),
+                       ("one vector", "tanh layer"), ("tanh layer", "linear layer")):
         print(f"{more} minus {less}: {_signed(value[more] - value[less])}")
 
 
