@@ -838,14 +838,16 @@ print("rise in points, with its standard error:", ", ".join(rises))
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained", sharey=True)
 names = ("before", "at random", "the diagonal")
 titles = ("the first test, sorted by P(yₜ):\nall three rise",
-          "the fair test, sorted by the mean over positions:\n'before' and 'diagonal' end level")
+          "the fair test, sorted by the mean over positions:\n'before' rises less than 'diagonal'")
 for ax, curves, title in zip(axes, (circular, fair), titles):
     for n, shares in enumerate(curves):
-        ax.plot(range(4), shares, label=names[n], **plotting.base.curve_style(n))
+        shares = np.array(shares)
+        ax.errorbar(np.arange(4) + 0.05 * n, shares, np.sqrt(shares * (1 - shares) / (links / 4)),
+                    label=names[n], capsize=2, **plotting.base.curve_style(n))
     ax.set(xlabel="quarter of the links (1: surprising, 4: expected)", ylim=(0, 1.03), title=title)
     ax.set_xticks(range(4), [1, 2, 3, 4])
 axes[0].legend(fontsize=8)
-axes[0].set_ylabel("share of links that are right")
+axes[0].set_ylabel("share of links right, ± standard error")
 show(figure, "06_surprise")
 
 # %% [markdown]
@@ -853,10 +855,10 @@ show(figure, "06_surprise")
 # Spanish leaves in place seem to be more expected than words that it moves. To pass, the model has
 # to rise by more than this rule, which knows no words.
 #
-# It does not: it rises by 12 points. And with standard errors of 6.5, this sample could not have
-# told 12 from 15 anyway. So the fair test does **not** show that attention follows the model's
-# expectation. (Nor does it with five models of four epochs: question 8.) Our explanation remains
-# plausible, but unproven.
+# It does not: it rises by 12 points. And with standard errors of 6.5, this sample could not
+# distinguish 12 from 15 anyway. So the fair test does **not** show that attention follows the
+# model's expectation. (Nor does it with five models of four epochs: question 8.) Our explanation
+# remains plausible, but unproven.
 #
 # One fact is certain: α_t can show at most what the decoder expects, never what it wrote, because
 # the query s_{t−1} has not read y_t. To find which words translate each other, use a number that

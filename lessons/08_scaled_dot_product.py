@@ -325,7 +325,7 @@ print(str(report).splitlines()[0])
 
 # %%
 def gradient_to_query(d_k, divided, S=10):
-    """→ variance of the scores, mean of the largest α; for each query, ‖∂α/∂e‖ and ‖∂α/∂q‖."""
+    """→ scores e and weights α (2000, S); for each query, ‖∂α/∂e‖ and ‖∂α/∂q‖."""
     rng = np.random.default_rng(d_k)
     q = rng.standard_normal((2_000, 1, d_k))
     k = rng.standard_normal((2_000, S, d_k))
@@ -335,7 +335,7 @@ def gradient_to_query(d_k, divided, S=10):
     slopes = alpha[:, :, None] * (np.eye(S) - alpha[:, None])   # ∂α/∂e of lesson 06
     to_query = slopes @ k * scale                               # (2000, S, d_k);  e = k q · scale
     norms = [np.linalg.norm(array, axis=(1, 2)) for array in (slopes, to_query)]
-    return e.var(), alpha.max(1).mean(), *norms
+    return e, alpha, *norms
 
 
 # %%
@@ -344,10 +344,10 @@ medians = {"q · k": [], "q · k / √d_k": []}
 print(f"  {'':26}variance  mean largest α  median ‖∂α/∂e‖  median ‖∂α/∂q‖  mean ‖∂α/∂q‖")
 for d_k in WIDTHS:
     for name, divided in (("q · k", False), ("q · k / √d_k", True)):
-        variance, top, slopes, norms = gradient_to_query(d_k, divided)
+        e, alpha, slopes, norms = gradient_to_query(d_k, divided)
         medians[name].append(np.median(norms))
-        print(f"  d_k = {d_k:<5} {name:<13} {variance:8.1f} {top:15.2f} {np.median(slopes):15.2g} "
-              f"{np.median(norms):15.2g} {norms.mean():13.2f}")
+        print(f"  d_k = {d_k:<5} {name:<13} {e.var():8.1f} {alpha.max(1).mean():15.2f} "
+              f"{np.median(slopes):15.2g} {np.median(norms):15.2g} {norms.mean():13.2f}")
 
 # %% [markdown]
 # Without the division the variance is close to d_k, as the argument says. With the division, no
@@ -373,9 +373,14 @@ for S in (5, 10, 30):
     _, _, _, without = gradient_to_query(64, False, S)
     _, _, _, with_it = gradient_to_query(64, True, S)
     print(f"  {S:>2} keys: {np.median(without) / np.median(with_it):.1f}")
-_, _, _, norms = gradient_to_query(1024, False)
-share = np.sort(norms)[-200:].sum() / norms.sum()
-print(f"At d_k = 1024, the largest 200 of the 2,000 norms have {share:.0%} of the sum.")
+e, _, _, norms = gradient_to_query(1024, False)
+largest = np.argsort(norms)[-200:]
+print(f"At d_k = 1024, the largest 200 of the 2,000 norms have "
+      f"{norms[largest].sum() / norms.sum():.0%} of the sum.")
+_, second, first = np.sort(e, axis=1)[:, -3:].T
+gaps = first - second
+print(f"  Median gap of the two largest scores: {np.median(gaps[largest]):.1f} in these queries, "
+      f"{np.median(gaps):.1f} in all.")
 
 # %%
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
@@ -390,10 +395,12 @@ ax.legend(loc="lower left")
 show(ax, "08_gradient")
 
 # %% [markdown]
-# It does: at d_k = 64 the ratio grows with the number of keys, and with five keys it is below 1.
+# The ratio does depend on the number of keys: at d_k = 64 it grows with them, and with five keys it
+# is below 1.
 #
 # At d_k = 1024 the median vanishes, but the mean does not: a tenth of the queries has 82 % of the
-# sum. In these queries, the two largest scores are close, so the gradient is very large.
+# sum. In these queries, the two largest scores are close, so the softmax is not sure, and the
+# gradient is very large.
 #
 # So here is a puzzle. At d_k = 16 with ten keys, the median gradient is three times as large
 # without the division as with it. If the division only kept gradients from vanishing, a model with

@@ -504,8 +504,8 @@ print(f"each word has the same output in “{' '.join(sentence)}” and in "
 
 # %% [markdown]
 # No word's output changes! The layer cannot tell who eats whom, because a head computes a sum over
-# words, and a sum does not depend on the order of its terms. So a word's row of x must also contain
-# the word's position p. The paper adds a **positional encoding** of p to the word's embedding:
+# words, and a sum does not depend on the order of its terms. So each word has to bring its position
+# p along. The paper adds a **positional encoding** of p to the word's embedding:
 #
 #     x = √d_model E[word] + PE(p)
 #
@@ -686,8 +686,8 @@ assert (moves == np.tri(T)).all()
 # All three gradient checks pass! This is how a decoder can pass every check and still read the
 # answer. With a triangle one place too wide, the layer reads *cow* to predict *cow*, a word that
 # will not exist yet when the model translates. The backward pass is right: it differentiates the
-# wrong function. Only the law catches this bug, so test it for every decoder that you build. Our
-# `decode` obeys it: the triangle takes over job 3.
+# wrong function. No gradient check catches this bug. The law does, so test it for every decoder
+# that you build. Our `decode` obeys it: the triangle takes over job 3.
 #
 # *The jobs: connect ✓, order ✓, hide ✓, cheap.*
 #

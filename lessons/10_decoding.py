@@ -839,9 +839,10 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 # But look at the column of log p. The book's mean is close to the samples' mean at τ = 1, and far
 # below the means of both searches. This is what we expect if the model is well **calibrated**, that
 # is, as uncertain as it has reason to be: to such a model, the book's translation looks like one
-# more sample. BLEU says the same: a sample is about as close to the book as to another sample. A
-# search, however, looks for the most probable sentence (the **mode**), which is not a typical one.
-# So if you want one good translation, search. If you want many different ones, sample.
+# more sample. By BLEU, it is not quite that: greedy comes closer to the book than to a sample, so
+# the book is nearer to the mode than a sample is. A search, however, looks for the most probable
+# sentence (the **mode**), which is not a typical one. So if you want one good translation, search.
+# If you want many different ones, sample.
 
 # %% [markdown]
 # ## What others call it

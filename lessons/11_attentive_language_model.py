@@ -494,11 +494,10 @@ report = caught(check, LastRoles(*arrays))
 #
 # The first bug forgets the triangle of the causal mask. Each step then sees later states, which
 # have read the word that it should predict. The second bug is in the code that was released with
-# the paper (documented in `numpy_attention/experiments/recipes/language_models.toml`, above
-# `[sentences]`). This code gives one step of the model to a framework that *traces* it: the
-# framework runs the step once, on the first word, records all operations, and replays this record
-# at every later word. But at the first word the past is empty, so the recorded step never looks
-# back.
+# the paper. This code gives one step of the model to a framework that *traces* it: the framework
+# runs the step once, on the first word, records all operations, and replays this record at every
+# later word. But at the first word the past is empty, so the recorded step never looks back.
+# (`numpy_attention/experiments/recipes/language_models.toml` documents it, above `[sentences]`.)
 
 
 # %%
@@ -635,9 +634,14 @@ weights, _ = copiers["combined"].weights(batch)         # (T, B, S)
 positions = np.arange(10)[:, None]                      # letter n was read at step n
 on_it = (weights[-10:].argmax(2) == positions).mean()
 print(f"combined: for {on_it:.1%} of the letters, the largest weight is on the letter to predict")
+assert on_it > 0.95
+
+# %% tags=["training"]
 first = letters_right(copiers["single"], batch)[0]
 print(f"single: the first letter is right in {first:.0%} of the sequences")
-assert on_it > 0.95
+empty = analysis.changed(copiers["single"], "no context", np.random.default_rng(3))
+print(f"single: {letters_right(copiers['single'], batch).mean():.0%} of all letters are right, and "
+      f"without the context {letters_right(empty, batch).mean():.0%}")
 
 # %% [markdown]
 # *combined* draws a diagonal, because at each step it asks for the next position. *single* draws
@@ -646,7 +650,8 @@ assert on_it > 0.95
 # more states. So every step gets nearly the same context, a mixture of many states. The stripes
 # reach into the first dots, whose states still hold letters. The first column is dark, and yet the
 # first letter is right in most sequences, so later states must hold it, too. The last tanh must
-# extract the right letter from the mixture, and succeeds for about three letters out of four.
+# extract the right letter from the mixture, and succeeds for about three letters out of four. It
+# cannot take them from h_t: without the context, the model only guesses.
 #
 # ## Is the attention used?
 #
@@ -663,11 +668,10 @@ assert on_it > 0.95
 #
 # The change to watch is *equal weights*. If it costs nothing, the model gains nothing by choosing
 # between states. We say that a model *uses* its attention if equal weights cost at least 0.01 nats
-# per token (here a letter, later a word), which raises the perplexity by about one per cent. Not
-# only the mean cost but also the lower end of its 95 % interval must reach 0.01. This interval
-# comes from resampling the test texts, so it says how much the cost would vary with other texts,
-# not with other seeds. A model that does not choose may still depend on the *mean* of its past, and
-# *no context* shows whether it does.
+# per token (here a letter, later a word), which raises the perplexity by about one per cent. The
+# whole 95 % interval of the cost must be at or above 0.01. It comes from resampling the test texts,
+# so it says how much the cost would vary with other texts, not with other seeds. A model that does
+# not choose may still depend on the *mean* of its past, and *no context* shows whether it does.
 #
 # Now guess: which of the five changes will cost *combined* almost nothing?
 
@@ -832,8 +836,8 @@ for text, recorded in LONGER.items():
 # know which of them reversed the order.
 #
 # On the Penn Treebank, combined is three points *worse* than its control, with each of the three
-# seeds. It does not even beat the LSTM. At the paper's size (one seed), it is three points worse
-# again, and the LSTM is about as good as the control.
+# seeds. It does not even beat the LSTM. In the models of the paper's size (one seed), combined is
+# three points worse than its control, too, and the LSTM is about as good as the control.
 #
 # The LSTM of the third row reaches 77.17, close to the 75.96 that Salton et al. quote for it. That
 # is more than thirty points better than the small LSTM, but it took five times as many parameters,

@@ -666,9 +666,9 @@ show(draw_recorded(), "12_all_cuts")
 # falls almost as low.) **Innocent**, as far as these cuts show.
 #
 # *Query and key.* The mean is 85 % if they are apart, and 91 % if they are together. The standard
-# error of this difference is about 3 points, so on average, we cannot tell. But what happens seed
-# by seed is no luck: if query and key are apart, more seeds are nearly perfect (57 of 80 instead of
-# 42), and more fail (11 instead of 1). Separating them is a gamble. **Open.**
+# error of this difference is about 3 points, so on average, we cannot tell. But luck does not
+# explain what happens seed by seed: if query and key are apart, more seeds are nearly perfect (57
+# of 80 instead of 42), and more fail (11 instead of 1). Separating them is a gamble. **Open.**
 #
 # The cosines accused a pair that seems innocent, and said little against the guilty one. A gradient
 # says what a *small* change of h would do at this point of the training. It does not say whether a

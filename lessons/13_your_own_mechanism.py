@@ -416,7 +416,7 @@ report = caught(check, Pushed)
 # The library can train a class from a file. `write_class` (in `own_parts.py`) writes the class
 # above, with its imports, to `nearness.py`. Then the command `numpy-attention gradcheck` checks
 # this file, as it will check yours: first the score by itself, and then the score with each of the
-# two local windows of lesson 07.
+# two windows of lesson 07's part B (`local-m` and `local-p`).
 
 # %%
 path = write_class(Nearness, course.OUTPUTS)

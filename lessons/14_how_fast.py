@@ -12,8 +12,8 @@
 # it be?
 #
 # The second question has an answer, because every version has to do the same multiplications.
-# Nearly all of these belong to matrix products, and most of them to a few large ones. The time of
-# the products alone, each as fast as we can make it, is the **floor**.
+# Nearly all of these multiplications are inside matrix products, and a few large products have most
+# of them. The time of the products alone, each as fast as we can make it, is the **floor**.
 #
 # You will write the obvious version first, and find out which parts take most of its time. Then you
 # will make one change at a time, check that the results stay the same, and measure how much time
@@ -22,8 +22,9 @@
 # Write down a guess now. Does the first version take twice, three times, five or ten times as long
 # as the floor?
 #
-# **Your numbers and ours.** Times depend on the machine. The output has those of your run, and *The
-# waterfall* also prints what we recorded on one core of an Intel Xeon, the *recorded machine*.
+# **Your numbers and ours.** Times depend on the machine. The output shows the times of one run:
+# yours, if you run the script. At the end, *The waterfall* also prints ours, from one core of an
+# Intel Xeon, the *recorded machine*.
 
 # %%
 print("Lesson 14: how fast can it be?", flush=True)
@@ -501,7 +502,7 @@ print(f"z has {millions:.1f} million numbers, which take {4 * millions:.1f} MB")
 # What have the three changes saved? Each line of the table compares a version with the one above:
 #
 # - `… ms` is the median time of a training step.
-# - `saves …` is the median time of the version above, minus this one.
+# - `saves …` is the median time of the version above minus that of this version.
 # - `… [… to …] times as fast`: in each round we divide the two times. The line has the median of
 #   these ratios and, in brackets, the range of the middle half.
 # - The verdict is `faster` if this range is above 1, `slower` if it is below, and `too close to
@@ -517,8 +518,8 @@ time_versions(FirstWritten, InputsAtOnce, WeightsAtOnce, WordsAtOnce)
 print_profile(created(WordsAtOnce, V, H), inputs, targets, 15)
 
 # %% [markdown]
-# Change 1 could save only what twenty small products cost more than a large one. Section 7 asks
-# where this extra cost comes from.
+# All that change 1 can save is the extra cost of twenty small products over one large one. Section
+# 7 asks where this extra cost comes from.
 #
 # Change 3 saves more than changes 1 and 2 together. One reason is the memory traffic. It costs most
 # for S, because S does not fit into a cache of one or two megabytes.
@@ -700,7 +701,7 @@ time_versions(WordsAtOnce, CompiledGates, OnePassSoftmax, OnePassUpdate)
 # **BLAS** is the library that computes NumPy's products, with kernels for each kind of processor.
 # The line `BLAS: …` names yours. This section describes OpenBLAS's SkylakeX kernels, which the
 # recorded machine used. They need AVX-512, instructions that process 16 float32 numbers at once.
-# With other kernels, you may not find what follows: the output has a verdict for your run.
+# With other kernels, the numbers may not show what follows. The output says whether they do.
 
 # %%
 ROWS = (1, 5, 10, 12, 20, 50, 200, 1000)
@@ -753,8 +754,8 @@ print_few_rows(rates, micros, line)
 # slower code for the two rows that are left over. We do not test this guess. So the packing time is
 # only an estimate, and the argument needs another test.
 #
-# If it is right, change 1 also saves packing: twenty small products pack W twenty times, and one
-# large product packs it once.
+# If packing is the reason, change 1 saves some, too: twenty small products pack W twenty times, and
+# one large product packs it once.
 #
 # Why does BLAS not pack for five rows? For processors with AVX-512, OpenBLAS has *small-matrix
 # kernels*, which read a matrix where it is. It uses them for products of at most 10⁶
@@ -1019,13 +1020,22 @@ print_shares("UInPanels", shares)
 
 # %% [markdown]
 # *The rest* is rows of E, sums over rows, new arrays, making the panels, and Python between the
-# calls. Inside a training step, the products also find less of their data in the cache. The time
-# that they lose is part of the rest, too. If the rest is larger than the three kernels together,
-# profile it next.
+# calls. Inside a training step, the products are also a little slower than on their own, because
+# less of their data is in the cache. This loss is part of the rest, too. If the rest is larger than
+# the three kernels together, profile it next.
 #
 # The larger the products' share is, the less you can still save with better code *around* the
 # products. What helps then is faster products, as in change 7, or a model with fewer or smaller
 # ones.
+
+# %% [markdown]
+# ## Where you are now
+#
+# This is the end of the course. It began with six words and a pencil: scores, weights, an average.
+# You have derived the gradients of these three steps, and of everything around them, and checked
+# each one. You have seen what heatmaps show and what they do not, built the Transformer from its
+# parts, and measured your own ideas against controls. And you know where the time goes. Now read
+# the papers again, and then the code of this library.
 
 # %% [markdown]
 # ## What others call it

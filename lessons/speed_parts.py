@@ -151,7 +151,8 @@ def print_few_rows(rates, micros, line):
     print(f"five rows are {times:.1f} times as fast as the line predicts:",
           "they seem to save the packing" if times > 1.25 else
           "no sign that they save the packing")
-    print("ten rows take", "longer" if micros[10] > micros[12] else "no longer", "than twelve")
+    longer = "longer" if micros[10] > 1.05 * micros[12] else "no longer"
+    print(f"ten rows take {longer} than twelve")
 
 
 def print_columns(rates):
