@@ -562,7 +562,7 @@ best = (3 * 1e-16 * loss / (2 * largest)) ** (1 / 3)
 print(f"L = {loss:.2f}, largest L''' {largest:.4f}; the formula for 2 points gives ε = {best:.0e}")
 
 # %% [markdown]
-# Each curve has a minimum, as predicted. All three are at a larger ε than we estimated. The
+# Each curve has a minimum, as predicted. All four are at a larger ε than we estimated. The
 # estimates took L''' to be as large as L, but it is much smaller. The third derivative of log Σ_k
 # exp(z_k) with respect to one score is p (1 − p)(1 − 2p), whose size is always below 0.1. For W_vj,
 # it is multiplied by h_j³ and averaged over the pairs. With the largest L''' of any W_vj, the

@@ -623,8 +623,9 @@ watch_recall(share_at_first, gain)
 # The network **wakes up**: it begins to learn, in three phases.
 #
 # 1. **Until training step 800, the share sinks**, mostly in the first 200 steps. The units
-#    **saturate**: numbers of the state move towards −1 and 1, where the tanh is flat. The network
-#    now answers with one of the four symbols, but the same for every sequence.
+#    **saturate**: numbers of the state move towards −1 and 1, where the tanh is flat. At step
+#    0, the network's answer is never one of the four symbols, so none is right. Now it is one of
+#    them, but the same for every sequence.
 # 2. **From 800 to 1,000, the share grows twentyfold.** The answers are still guesses.
 # 3. **By 1,200, both have jumped**, the share and the answers. Uᵀ now nearly doubles the gradient
 #    per step.

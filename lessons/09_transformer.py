@@ -812,8 +812,8 @@ print(f"word by word equals all at once, with 10 rows through W_k instead of {su
 # The peak is at step = warmup, here 200. There the learning rate is 1 / √(d_model warmup). The code
 # calls this peak `rate`.
 #
-# As in the paper, the targets have label smoothing. It asks for a probability a little below 1 on
-# the right word, which keeps the model from becoming too sure (question 8).
+# As in the paper, the targets have label smoothing. Label smoothing asks for a probability a little
+# below 1 on the right word, which keeps the model from becoming too sure (question 8).
 #
 # A recurrent network with lesson 07's dot score learnt from the same pairs, and about 99% of its
 # translations of held-out sentences were exactly right. What will the Transformer's share be?
@@ -823,7 +823,7 @@ pairs = load_parallel("grammar-en-fr", "train", np.random.default_rng(3), 8_000)
 test = load_parallel("grammar-en-fr", "test", np.random.default_rng(4), 300)
 shown = next(n for n, pair in enumerate(test) if phenomena(pair)["swapped adjective"]
              and phenomena(pair)["negation"] and len(pair.target) < 10)
-# smoothing=0.1: label smoothing with ε = 0.1
+# smoothing=0.1: the label smoothing
 translator, epochs = trained(pairs, test, seed=0, epochs=4, rate=(64 * 200) ** -0.5,
                              schedule=Warmup(200), size=64, layers=2, heads=4, smoothing=0.1)
 for epoch in epochs:
@@ -879,7 +879,7 @@ print("share of words with the largest weight on the right word, heads 0 to 3:")
 panels = {}
 for n, in_layer in enumerate(weights):
     print(f"  layer {n + 1}: " + ", ".join(f"{share:.0%}" for share in right[n]))
-    panels[f"layer {n + 1}, head {best[n]}: right for {right[n].max():.0%}"] = \
+    panels[f"layer {n + 1}, head {best[n]}: right for {right[n].max():.0%} of all links"] = \
         in_layer[shown, best[n]]
 assert right[0].max() < right[1].min()
 show(heads_picture(panels, test[shown], "Cross-attention: the best pointer of each layer"),
@@ -922,7 +922,7 @@ print(f"needed most: head {np.argmin(own)} of self-attention; without it, the nu
       f"{1 - min(own) / exact:.0%}")
 rank = 1 + sum(share < cross[best[1]] for share in cross)
 print(f"removing the best pointer, head {best[1]}, costs {100 * (exact - cross[best[1]]):.0f} "
-      f"points: rank {rank} of the 4 heads of\ncross-attention, where rank 1 costs the most")
+      f"points: number {rank} of\nthe 4 heads of cross-attention, from the most costly to the least")
 assert min(own) < min(cross) < cross[best[1]]
 print("recorded with seed 1 (question 6): heads of cross-attention that point right for 85%, 85%,\n"
       "76% and 74% cost 35, 5, 6 and 15 points")

@@ -117,7 +117,7 @@ def positions_picture(PE):
     for number, p in enumerate((T // 4, 3 * T // 4)):
         axes[1].plot(np.arange(T) - p, PE @ PE[p], ["-", "--"][number], label=f"p = {p}",
                      color=plotting.COLOURS[number], linewidth=3 - number)
-    axes[1].set(xlabel="offset (positions)", ylabel="PE(p) · PE(p + offset)",
+    axes[1].set(xlabel="offset (positions)", ylabel="PE(p) · PE(p + offset)", ylim=(0, None),
                 title="The product depends on the distance, not on p")
     axes[1].legend()
     return figure
