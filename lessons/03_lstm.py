@@ -452,21 +452,19 @@ show(memory_picture(values, flags, curves, title), "03_memory")
 # weight, its state stays near 1 or −1 in moderate noise, but any other value is soon lost. The
 # gates i and f let a unit choose *when* its state changes.
 #
-# ## How much of the gradient arrives
+# ## Recall
 #
-# Our memory has U = 0, which closes path (2). How much of the gradient arrives in a whole network,
-# with both paths open? We measure it in seven untrained networks of 32 units, which read the inputs
-# of lesson 02's recall task: a first symbol, n = 64 symbols of noise and a question mark. U starts
-# *small*, between −0.1 and 0.1, or **orthogonal**, so that it changes no vector's length. In an
-# LSTM, each of the four blocks of U is then orthogonal.
+# We chose that memory's weights. Do networks *learn* to remember? The task is lesson 02's: after n
+# symbols of noise, a question mark asks for the first symbol. It is one of four, so guessing is
+# right a quarter of the time. We train seven networks of 32 units. U starts *small*, between −0.1
+# and 0.1, or **orthogonal**, so that it changes no vector's length. In an LSTM, each of the four
+# blocks of U is then orthogonal.
 #
 # - *What does the cell change?* Elman's network and the LSTM with b_f = 0, each from both starts.
 # - *What does b_f change?* The LSTM with b_f = 0, 1, 3 and 5, from a small U.
 #
-# In this task the network answers from its last h. We start the gradient there, with a random
-# vector, because before training the loss's own gradient is almost as arbitrary. We measure the
-# gradient of the state k steps back: of h in Elman's network, of h and c together in an LSTM. Its
-# length, divided by the length at the start, is the *share that arrives*.
+# For each n we train a new network, with 400 training steps. If more than 0.9 of its answers are
+# right, we call n *learnt*. Guess: what is the largest n that the LSTM with b_f = 5 learns?
 
 # %% tags=["training"]
 NETWORKS = {                            # b_f (None in an Elman network), is U orthogonal?
@@ -479,113 +477,32 @@ NETWORKS = {                            # b_f (None in an Elman network), is U o
     "LSTM, b_f = 5, U small": (5.0, False),
 }
 LONGEST = 64                            # the largest n
-
-arrives = {}
-for name, (bias, is_orthogonal) in NETWORKS.items():
-    model, _ = recall_network(LONGEST, bias, is_orthogonal=is_orthogonal)
-    arrives[name] = share_that_arrives(model, LONGEST)
-
-# %% [markdown]
-# *The cell.* With all biases at 0, does more arrive in an LSTM than in Elman's network? Guess.
-
-# %% tags=["training"]
-print(f"{'share that arrives':<22}", *(f"{f'k = {k}':>9}" for k in (5, 40)))
-for name in list(NETWORKS)[:4]:
-    print(f"{name:<22}", *(f"{arrives[name][k]:9.2g}" for k in (5, 40)))
-for k in (5, 40):
-    assert arrives["Elman, U small"][k] < arrives["LSTM, b_f = 0, U small"][k]
-    assert arrives["Elman, U orth."][k] > arrives["LSTM, b_f = 0, U orth."][k]
-
-# %% [markdown]
-# It depends on U. With a small U, more arrives in the LSTM. With an orthogonal U, more arrives in
-# Elman's network.
-#
-# *The bias.* What does a larger b_f change, 40 steps back? We measure each LSTM with a small U
-# twice: with both paths open, and with path (1) alone, which means U = 0 in the backward pass.
-
-# %% tags=["training"]
-print(f"{'share at k = 40':<22}{'both paths':>12}{'path (1) alone':>17}")
-for bias in (0, 1, 3, 5):
-    name = f"LSTM, b_f = {bias}, U small"
-    model, _ = recall_network(LONGEST, bias)
-    alone = share_that_arrives(model, LONGEST, is_closed=True)
-    print(f"{name:<22}{arrives[name][40]:12.2g}{alone[40]:17.2g}")
-    assert alone[40] < arrives[name][40] / 2
-
-# %% [markdown]
-# A larger b_f lets more through, from nearly nothing at b_f = 0 to more than a third at b_f = 5. At
-# k = 40, the gradient that takes path (1) alone is less than half as long as the whole. So path (2)
-# has a large part in it, too.
-#
-# The figure shows all distances k. Solid lines are LSTMs, dashed lines are Elman networks, and
-# hollow markers mean an orthogonal U. The legend lists the curves from top to bottom.
-
-# %% tags=["training"]
-from_the_top = sorted(arrives, key=lambda name: arrives[name][40], reverse=True)
-curves = {name: arrives[name] for name in from_the_top}
-title = f"n = {LONGEST}: the gradient fades on its way back, except with b_f = 3 and 5"
-show(share_picture(curves, title), "03_gradient_flow")
-assert from_the_top[:2] == ["LSTM, b_f = 5, U small", "LSTM, b_f = 3, U small"]
-assert arrives[from_the_top[1]][40] > 0.2 and arrives[from_the_top[2]][40] < 0.02
-
-# %% [markdown]
-# At the first step back, every LSTM loses more than half. To get from h to c, the gradient must
-# pass o, which is about one half, and the slope of tanh(c). This slope depends on n: with b_f = 3
-# and 5, c grows as the network reads more symbols, and tanh becomes flatter. After only 4 symbols
-# of noise, these two networks lose less:
-
-# %% tags=["training"]
-print(f"{'share at k = 1':<22}{'n = 4':>7}{f'n = {LONGEST}':>8}")
-for bias in (0, 1, 3, 5):
-    name = f"LSTM, b_f = {bias}, U small"
-    model, _ = recall_network(LONGEST, bias)
-    print(f"{name:<22}{share_that_arrives(model, 4)[1]:7.2f}{arrives[name][1]:8.2f}")
-
-# %% [markdown]
-# With n = 64, b_f = 5 even loses more than b_f = 3. Why? Question 3. Farther back, its gradient
-# grows again. Path (1) alone cannot make it grow, because f < 1. Path (2) must be adding to it.
-#
-# ## Recall
-#
-# If more of the gradient arrives, does a network also learn more? The task is lesson 02's: after n
-# symbols of noise, a question mark asks for the first symbol. It is one of four, so guessing is
-# right a quarter of the time. For each n we train a new network, with 400 training steps. Guess:
-# what is the largest n that the LSTM with b_f = 5 learns?
-
-# %% tags=["training"]
 DISTANCES = (4, 8, 16, 32, LONGEST)
+
+# %% tags=["training"]
 accuracy = {}
-at_the_first = {}
-print(f"{'right answers':<22}", *(f"{f'n = {n}':>7}" for n in DISTANCES))
+learnt = {}
 for name, (bias, is_orthogonal) in NETWORKS.items():
     accuracy[name] = []
-    at_the_first[name] = []
     for n in DISTANCES:
         model, rng = recall_network(n, bias, is_orthogonal=is_orthogonal)
-        at_the_first[name].append(share_that_arrives(model, n)[n + 1])
         accuracy[name].append(train_recall(model, n, rng))
-    print(f"{name:<22}", *(f"{share:7.2f}" for share in accuracy[name]), flush=True)
+    learnt[name] = [n for n, right in zip(DISTANCES, accuracy[name]) if right > 0.9]
+    print(f"{name:<22} learnt n:", *learnt[name] or ["none"], flush=True)
 
 # %% [markdown]
-# In the figure, each box has two numbers:
-#
-# - The upper number is the share of right answers. Above 0.9 (yellow), we call n *learnt*.
-# - The lower number was measured in the same network before training. It is the share of the
-#   gradient that travels from the question mark back to the first symbol, n + 1 steps. It can
-#   differ from the curve in the last figure, where every network read 64 symbols of noise.
+# The figure shows the share of right answers. Yellow means all of them.
 
 # %% tags=["training"]
-learnt = {name: sum(one > 0.9 for one in right) for name, right in accuracy.items()}
-title = (f"One seed, small U: b_f = 0 learns {learnt['LSTM, b_f = 0, U small']} of 5 distances, "
-         f"b_f = 5 learns {learnt['LSTM, b_f = 5, U small']}")
-below = [[f"grad × {share:.2f}" if share > 0.005 else f"grad × {share:.0e}" for share in shares]
-         for shares in at_the_first.values()]
+counts = {name: len(distances) for name, distances in learnt.items()}
+title = (f"One seed, small U: b_f = 0 learns {counts['LSTM, b_f = 0, U small']} of 5 distances, "
+         f"b_f = 5 learns {counts['LSTM, b_f = 5, U small']}")
 shares = np.array(list(accuracy.values()))
-show(table_picture(shares, below, list(NETWORKS), DISTANCES, "n, symbols of noise in between",
-                   title), "03_recall")
-assert learnt["LSTM, b_f = 0, U small"] < learnt["LSTM, b_f = 0, U orth."]
-assert learnt["LSTM, b_f = 0, U orth."] < learnt["LSTM, b_f = 5, U small"]
-assert learnt["LSTM, b_f = 0, U orth."] <= learnt["Elman, U orth."]
+show(table_picture(shares, list(NETWORKS), DISTANCES, "n, symbols of noise in between", title),
+     "03_recall")
+assert counts["LSTM, b_f = 0, U small"] < counts["LSTM, b_f = 0, U orth."]
+assert counts["LSTM, b_f = 0, U orth."] < counts["LSTM, b_f = 5, U small"]
+assert counts["LSTM, b_f = 0, U orth."] <= counts["Elman, U orth."]
 assert accuracy["Elman, U orth."][3] < 0.35 and accuracy["LSTM, b_f = 5, U small"][3] > 0.9
 
 # %% [markdown]
@@ -621,11 +538,6 @@ for name, counts in RUNS_THAT_LEARNT.items():
 # The LSTM's cell has four times as many as Elman's. But it has them with b_f = 0, too, and they do
 # not help there.
 #
-# Does the gradient's share predict what a network learns? Among the LSTMs with a small U in the
-# figure, the larger b_f, the larger the share, and the longer the distances that are learnt. But a
-# large share is not enough. With b_f = 5 and n = 64, the gradient at the first symbol is even
-# longer than at the start, and yet the network only guesses. Question 5 lets it train for longer.
-#
 # Two rules make a comparison fair:
 #
 # - **Try several seeds.** With one seed, the LSTM looked worse at n = 4. With twenty, it does not.
@@ -639,6 +551,87 @@ for name, counts in RUNS_THAT_LEARNT.items():
 # | LSTM, b_f = 0 | 0 | 0 |
 #
 # Neither alone is enough. Only Elman's cell with an orthogonal U learns n = 16.
+#
+# ## How much of the gradient arrives
+#
+# Why does an open forget gate help? The carousel suggests an answer: more of the gradient reaches
+# the first symbol. We measure it in the same seven networks before training, as they read the
+# task's inputs with n = 64.
+#
+# The network answers from its last h. We start the gradient there, with a random vector, because
+# before training the loss's own gradient is almost as arbitrary. We measure the gradient of the
+# state k steps back: of h in Elman's network, of h and c together in an LSTM. Its length, divided
+# by the length at the start, is the *share that arrives*. The figure shows it for all k. Solid
+# lines are LSTMs, dashed lines are Elman networks, and hollow markers mean an orthogonal U. The
+# legend lists the curves from top to bottom.
+
+# %% tags=["training"]
+arrives = {}
+for name, (bias, is_orthogonal) in NETWORKS.items():
+    model, _ = recall_network(LONGEST, bias, is_orthogonal=is_orthogonal)
+    arrives[name] = share_that_arrives(model, LONGEST)
+
+from_the_top = sorted(arrives, key=lambda name: arrives[name][40], reverse=True)
+curves = {name: arrives[name] for name in from_the_top}
+title = f"n = {LONGEST}: the gradient fades on its way back, except with b_f = 3 and 5"
+show(share_picture(curves, title), "03_gradient_flow")
+assert from_the_top[:2] == ["LSTM, b_f = 5, U small", "LSTM, b_f = 3, U small"]
+assert arrives[from_the_top[1]][40] > 0.2 and arrives[from_the_top[2]][40] < 0.02
+
+# %% [markdown]
+# *The cell.* With all biases at 0, the LSTM's curve lies above Elman's if U starts small, and below
+# it if U starts orthogonal:
+
+# %% tags=["training"]
+print(f"{'share that arrives':<22}", *(f"{f'k = {k}':>9}" for k in (5, 40)))
+for name in list(NETWORKS)[:4]:
+    print(f"{name:<22}", *(f"{arrives[name][k]:9.2g}" for k in (5, 40)))
+for k in (5, 40):
+    assert arrives["Elman, U small"][k] < arrives["LSTM, b_f = 0, U small"][k]
+    assert arrives["Elman, U orth."][k] > arrives["LSTM, b_f = 0, U orth."][k]
+
+# %% [markdown]
+# The orthogonal start agrees with the twenty seeds: less arrives in the LSTM, and it learns less.
+# With a small U, next to nothing arrives 40 steps back in either network. Neither learns n = 16.
+#
+# *The bias.* How much does a larger b_f let through, and along which path? We measure each LSTM
+# with a small U twice: with both paths open, and with path (1) alone, which means U = 0 in the
+# backward pass.
+
+# %% tags=["training"]
+print(f"{'share at k = 40':<22}{'both paths':>12}{'path (1) alone':>17}")
+for bias in (0, 1, 3, 5):
+    name = f"LSTM, b_f = {bias}, U small"
+    model, _ = recall_network(LONGEST, bias)
+    alone = share_that_arrives(model, LONGEST, is_closed=True)
+    print(f"{name:<22}{arrives[name][40]:12.2g}{alone[40]:17.2g}")
+    assert alone[40] < arrives[name][40] / 2
+
+# %% [markdown]
+# A larger b_f lets more through, from nearly nothing at b_f = 0 to more than a third at b_f = 5. At
+# k = 40, the gradient that takes path (1) alone is less than half as long as the whole. So path (2)
+# has a large part in it, too. The curve of b_f = 5 shows this as well: it falls at first, but
+# farther back it grows. Path (1) alone cannot make it grow, because f < 1.
+#
+# Does the share predict what a network learns? For each n, we measure the share that arrives at the
+# first symbol, n + 1 steps back. A star marks the distances that were learnt.
+
+# %% tags=["training"]
+print(f"{'share at the first':<22}", *(f"{f'n = {n}':>9}" for n in DISTANCES))
+for bias in (0, 1, 3, 5):
+    name = f"LSTM, b_f = {bias}, U small"
+    cells = []
+    for n in DISTANCES:
+        model, _ = recall_network(n, bias)
+        share = share_that_arrives(model, n)[n + 1]
+        cells.append(f"{share:.2g}{'*' if n in learnt[name] else ' '}")
+    print(f"{name:<22}", *(f"{cell:>9}" for cell in cells))
+
+# %% [markdown]
+# For these LSTMs, the larger b_f, the larger the share, and the longer the distances that are
+# learnt. But a large share is not enough. With b_f = 5 and n = 64, the gradient at the first symbol
+# is even longer than at the start, and yet the network only guesses. Question 5 lets it train for
+# longer.
 #
 # An LSTM remembers if its forget gate starts open. Can a cell with fewer gates, and no cell state,
 # do the same? That is the question of lesson 04, and you can go on with it now.
@@ -882,12 +875,13 @@ for label, text in (("training text", ids), ("held-out text", others)):
 #    away? A network with b_f = 100 behaves like that. Does it learn n = 32?
 # 3. Suppose f is 1 and each step adds i ∘ g = 0.1, so that c is 3 after 30 steps. How much of dh
 #    then reaches dc, and why is that a second reason for a forget gate? In the figure of the
-#    gradient, why does b_f = 5 lose more than b_f = 3 at first? And why not with n = 4?
+#    gradient, every LSTM loses more than half at the first step back. Why does b_f = 5 lose more
+#    there than b_f = 3? And why not with n = 4?
 # 4. Suppose `step_backward` has the line `dc = dh * o * (1 - tanh_c**2)`, without the upstream dc,
 #    and the loss does not read the last c. Which gradients are wrong with one step? With four? Can
 #    the network still learn to recall? Write this line in exercise `lstm`, and check.
 # 5. With b_f = 5, the network did not learn n = 64. Can it not learn this distance, or does it only
-#    take longer? And how much of the figure is chance? Repeat it with the seeds 9 and 10.
+#    take longer? How much of the recall figure is chance? Repeat it with the seeds 9 and 10.
 # 6. (Part B) Is it chance that dropout helps? Train both models with the seeds 17 and 27, too. And
 #    why does B need a long start? Put 55 words of the *held-out* text in front of the 5, and let it
 #    continue again. Guess first: will they help B, disturb it, or do nothing?

@@ -158,12 +158,12 @@ def share_picture(curves, title):
     return ax
 
 
-def table_picture(shares, below, rows, columns, xlabel, title):
-    """Shares from 0 to 1 as a coloured table (rows, columns), with a text below each; → Axes."""
-    _, ax = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
+def table_picture(shares, rows, columns, xlabel, title):
+    """Shares from 0 to 1 as a coloured table (rows, columns); → Axes."""
+    _, ax = plt.subplots(figsize=(7.5, 3.4), layout="constrained")
     ax.imshow(shares, cmap="cividis", vmin=0, vmax=1, alpha=0.5, aspect="auto")
     for (row, column), share in np.ndenumerate(shares):
-        ax.text(column, row, f"{share:.2f}\n{below[row][column]}", ha="center", va="center")
+        ax.text(column, row, f"{share:.2f}", ha="center", va="center")
     ax.set_xticks(range(len(columns)), columns)
     ax.set_yticks(range(len(rows)), rows)
     ax.tick_params(length=0)

@@ -171,7 +171,8 @@ def draw_recall(learnt, arrived):
            ylabel="networks (of 20) that learn in 400 training steps", yticks=range(0, 21, 5),
            title=f"{learnt['U orthogonal'][1]} of 20 networks learn n = 8 with U orthogonal, "
                  f"and {learnt['U small'][1]} with U small")
-    ax.legend(title="at the points: in one network\n(seed 8), share of the gradient\nthat arrives before training")
+    ax.legend(title="at the points, in one network\n(seed 8): share of the gradient\n"
+                    "that arrives before training")
     return figure
 
 
