@@ -29,7 +29,7 @@ from course import show
 from luong_parts import (centres_of, check, check_same, check_same_decoder, check_same_look, draw,
                          draw_pull, draw_recorded, draw_two, in_window, measure, measure_swaps,
                          missed_links, noun_weight, print_nouns, print_predicted,
-                         print_recorded, print_verdicts, silently_caught, train)
+                         print_recorded, print_verdicts, silently_caught, swapped, train)
 
 from numpy_attention import metrics, plotting
 from numpy_attention.attention.additive import AdditiveAttention
@@ -181,8 +181,8 @@ def check_intermediate(name, ours):
 #     de = α ∘ (dα − α · dα)                          the softmax, as in lesson 06
 #
 # Would this loss fall if *student* got still more weight? Guess the sign of de_2. (More weight on
-# *student* makes the last number of c larger. The last row of C shows what that does to u, and w
-# says whether a larger u_1 lowers L.)
+# *student* makes the last number of c larger. The last row of C shows what that does to u, and
+# w_1 = −2 says whether a larger u_1, the second number, lowers L.)
 
 # %%
 du = w * (1 - s_tilde**2)                       # (K,)
@@ -214,22 +214,31 @@ check_gradient("dW_h[0]", s[0] * du, L, W_h[0])
 print("dot: every gradient is what the central difference measures")
 
 # %% [markdown]
-# ## `general`: one more line
+# ## Two more scores
 #
-# The score `dot` has no parameters that could map states to annotations, so the encoder and the
-# decoder must learn to use the same coordinates for the same things. What if they do not, or if
-# states and annotations have different lengths? The score **`general`** puts a matrix W_a between
-# them, which turns s_t into the query q:
+# With `dot`, encoder and decoder must learn to use the same coordinates for the same things, and
+# states must be as long as annotations. The score **`general`** puts a matrix W_a between them,
+# which turns s_t into the query q:
 #
 #     q = s W_a        e = M q
 #
-# Only the line of q is new. The functions below stop at e, because the rest does not change.
-# (`check` runs lesson 01's gradient check. It is in `luong_parts.py`, like the other imported
-# helpers.)
+# The score **`concat`** joins s_t and h_j into one long vector and puts a hidden layer on top. Its
+# matrix splits into W_a, the rows that meet s_t, and U_a, the rows that meet h_j:
 #
-# > **Exercise.** Write its backward pass first: `numpy-attention exercise start general`.
+#     a_j = [s_t; h_j] [W_a; U_a] = s_t W_a + h_j U_a      x_j = tanh(a_j)      e_j = v_a · x_j
+#
+# This is lesson 06's additive attention, except that the query is s_t instead of s_{t−1}.
+#
+# The functions below stop at e, so their ds lacks du W_hᵀ, and row j of their dM lacks α_j dc. The
+# rest of the backward pass adds both, as with `dot`.
+#
+# > **Exercise.** Write the backward pass of `general`: `numpy-attention exercise start general`.
+#
+# > **Exercise.** Can you still write that of `concat`? `numpy-attention exercise start concat`.
 
 # %% [markdown]
+# For `general`, only the lines of q are new:
+#
 #     dq = de M        dM = deᵀ q        dW_a = sᵀ dq        ds = dq W_aᵀ
 
 
@@ -247,33 +256,6 @@ def general_backward(de, cache):
     return dq @ W_a.T, np.outer(de, q), np.outer(s, dq)
 
 
-# %%
-rng = np.random.default_rng(0)
-H = 3                               # all sizes differ, so that a transpose cannot hide
-N = 4
-S = 6
-A = 5                               # the size of concat's hidden layer
-s = rng.standard_normal(H)
-M = rng.standard_normal((S, N))     # (S, N)
-W_a = rng.standard_normal((H, N))   # (H, N)
-print(check(general, general_backward, s, M, W_a))
-
-# %% [markdown]
-# The report names inputs by position: `input[0]` is s_t, `input[1]` is M, and `input[2]` is W_a.
-#
-# ## `concat`: lesson 06 again
-#
-# The score **`concat`** joins s_t and h_j into one long vector and puts a hidden layer on top. Its
-# matrix splits into W_a, the rows that meet s_t, and U_a, the rows that meet h_j.
-#
-#     a_j = [s_t; h_j] [W_a; U_a] = s_t W_a + h_j U_a      x_j = tanh(a_j)      e_j = v_a · x_j
-#
-# This is lesson 06's additive attention, except that the query is s_t instead of s_{t−1}.
-#
-# > **Exercise.** Can you still write its backward pass? `numpy-attention exercise start concat`.
-
-
-# %%
 def concat(s, M, W_a, U_a, v_a):
     """s (H,), M (S, N), W_a (H, A), U_a (N, A), v_a (A,) → scores (S,), cache."""
     x = np.tanh(s @ W_a + M @ U_a)
@@ -288,6 +270,20 @@ def concat_backward(de, cache):
     return total @ W_a.T, da @ U_a.T, np.outer(s, total), M.T @ da, de @ x
 
 
+# %% [markdown]
+# `check`, a helper in `luong_parts.py`, is lesson 01's gradient check. It returns the first line of
+# the report.
+
+# %%
+rng = np.random.default_rng(0)
+H = 3                               # all sizes differ, so that a transpose cannot hide
+N = 4
+S = 6
+A = 5                               # the size of concat's hidden layer
+s = rng.standard_normal(H)
+M = rng.standard_normal((S, N))     # (S, N)
+W_a = rng.standard_normal((H, N))   # (H, N)
+print(check(general, general_backward, s, M, W_a))
 concat_weights = [rng.standard_normal(shape) for shape in ((H, A), (N, A), (A,))]
 print(check(concat, concat_backward, s, M, *concat_weights))
 
@@ -295,7 +291,9 @@ print(check(concat, concat_backward, s, M, *concat_weights))
 # ### What a bug looks like
 #
 # `averaged` is `concat_backward` with one wrong line. Do not compare the two yet. The first line of
-# the report names the wrong gradients and the right ones. Which line of `averaged` must be wrong?
+# the report names the wrong gradients and the right ones, by the position of the input: `input[0]`
+# is s_t, `input[1]` M, `input[2]` W_a, `input[3]` U_a, and `input[4]` v_a. Which line of `averaged`
+# must be wrong?
 
 
 # %%
@@ -311,11 +309,10 @@ report = silently_caught(concat, averaged, s, M, *concat_weights).splitlines()
 print(report[0])
 
 # %% [markdown]
-# The gradients of s (`input[0]`) and W_a (`input[2]`) are wrong, and the others are right. Those of
-# M and U_a are computed from da, so da must be right. Only the gradients of s and W_a use `total`,
-# which takes a mean where a sum belongs. Since s was used with every word, the gradients of its
-# uses must *add up*. By which factor are the gradients of s and W_a wrong? Here is the rest of the
-# report.
+# The gradients of s and W_a are wrong, and the others are right. Those of M and U_a are computed
+# from da, so da must be right. Only the gradients of s and W_a use `total`, which takes a mean
+# where a sum belongs. Since s was used with every word, the gradients of its uses must *add up*. By
+# which factor are the gradients of s and W_a wrong? Here is the rest of the report.
 
 # %%
 print("\n".join(report[1:]))
@@ -388,8 +385,8 @@ print("four scores: context, weights and all gradients are equal to the library'
 # the alignment of their words. French puts *ne … pas* around the verb, and most adjectives after
 # the noun. We call such an adjective and its noun *swapped*. We train one model with `dot` and one
 # with `location`, whose W_a gets 24 columns (`longest`). Both have GRUs and a bidirectional
-# encoder, and no input feeding yet. (Each direction of the encoder has half the decoder's size, so
-# that annotations are as long as states, as `dot` requires.)
+# encoder, and no input feeding yet. (Each direction of the encoder has half the decoder's size, as
+# `dot` requires.)
 #
 # How good will the translations of `location` be? And how good will its **pointing** be? Pointing
 # is the share of *sure* links (lesson 06's gold links) whose source word has the largest weight.
@@ -468,42 +465,57 @@ def from_state(translator):
 forward = train(pairs, attention="location", longest=24, bidirectional=False)
 forward_exact, forward_weights = measure("location, forward only", forward, test)
 dot_forward_exact, _ = measure("dot, forward only", train(pairs, bidirectional=False), test)
-both_words = from_state(by_location)
-both = measure_swaps(by_location, location_weights, both_words, test)
-only = measure_swaps(forward, forward_weights, from_state(forward), test)
 
 # %% [markdown]
 # Both scores translate worse with this encoder. But where are the weights of `location` now? An
-# explanation that *forbids* nothing is worth little. Our explanation could fail in every row of
-# this table, the rival only in row 4. (`measure_swaps` in `luong_parts.py` computes the rows.)
+# explanation that *forbids* nothing is worth little. Ours makes four predictions, the first three
+# about the forward-only encoder and the last about both.
 #
-# | | what we measure | our explanation | the rival |
-# |---|---|---|---|
-# | 1 | weight on the noun or later, the smallest over all swapped nouns | > 20% | any |
-# | 2 | swapped adjectives with the largest weight on the noun | > 75% | any |
-# | 3 | unswapped nouns with the largest weight after the noun | < 20% | any |
-# | 4 | swapped nouns predicted with C = 0 | < 40% | ≥ 40% |
+# 1. Only the annotations of *student*, the full stop and `</s>` can contain *student*. So
+#    *étudiant*, like every swapped noun, has much of its weight there.
+# 2. A control. With both directions, the largest weight of *bleu* is on *student*. It stays there,
+#    because the annotation of *student* knows *blue* with either encoder. If all weights drift to
+#    the right, it will move past *student*. If the model simply points better, it will move back to
+#    *blue*.
+# 3. A control. The largest weight of an unswapped noun does not move past its source word.
+# 4. If C is 0, most swapped nouns are lost. If the rival is right, most are still predicted.
 #
-# Rows 1 to 3 are about the forward-only encoder. About its weights, the rival predicts nothing,
-# because in its view the noun comes from the state. Row 4 is about both encoders.
+# | | when the model writes … | we measure | our explanation | the rival |
+# |---|---|---|---|---|
+# | 1 | a swapped noun | weight on its source word or later, smallest over all | > 20% | any |
+# | 2 | a swapped adjective | how often the largest weight is on the noun | > 75% | any |
+# | 3 | an unswapped noun | how often the largest weight is after it | < 20% | any |
+# | 4 | a swapped noun, with C = 0 | how often it is predicted | < 40% | ≥ 40% |
 #
-# - **Row 1.** With this encoder, only the annotations of *student*, the full stop and `</s>` can
-#   contain *student*. We predict that *étudiant*, like every swapped noun, has much of its weight
-#   there.
-# - **Row 2, a control.** With both directions, the largest weight of *bleu* is on *student*. We
-#   predict that this weight stays on *student*, whose annotation knows *blue* with either encoder.
-#   If all weights drift to the right, it will move past *student*. If the model simply points
-#   better, it will move back to *blue*.
-# - **Row 3, a control.** Perhaps the weights of *all* nouns drift. By our explanation, unswapped
-#   nouns should stay.
-# - **Row 4.** If the rival is right, most swapped nouns are still predicted. We predict that most
-#   are lost.
-#
-# This is not a blind test: we set the limits after trial runs, and left enough room that another
-# seed should give the same verdict. Write down which rows will come out as we predict. Which words
-# of our French sentence can the model with both directions still predict if C is 0?
+# About the weights, the rival predicts nothing, because in its view the noun comes from the state.
+# It can only fail in row 4. The next cell computes rows 1 to 3.
+
 
 # %% tags=["training"]
+def rows_1_to_3(weights):
+    """weights: of each test sentence, (T + 1, S) → the first three measures."""
+    nouns = {pair.source[j] for pair in test for j, _ in swapped(pair)[1]}      # swapped somewhere
+    noun_weights = []
+    on_noun = []
+    after_noun = []
+    for alpha, pair in zip(weights, test):
+        largest = alpha[:, :-1].argmax(1)               # for each target word; never </s>
+        adjective_links, noun_links = swapped(pair)     # pairs (j, t)
+        noun_weights += [alpha[t, j:].sum() for j, t in noun_links]
+        on_noun += [largest[t] == j + 1 for j, t in adjective_links]    # its noun is at j + 1
+        after_noun += [largest[t] > j for j, t in pair.sure
+                       if pair.source[j] in nouns and (j, t) not in noun_links]
+    return min(noun_weights), np.mean(on_noun), np.mean(after_noun)
+
+
+# %% [markdown]
+# This is not a blind test: we set the limits after trial runs, and left enough room that another
+# seed should give the same verdict. Write down which rows will come out as we predict.
+
+# %% tags=["training"]
+both_words = from_state(by_location)
+both = measure_swaps(by_location, location_weights, both_words, test, rows_1_to_3)
+only = measure_swaps(forward, forward_weights, from_state(forward), test, rows_1_to_3)
 verdicts = print_verdicts(both, only)
 print("recorded for seeds 1 to 5, forward only (question 7): row 1 is 34 to 42%, row 2 84 to 98%,\n"
       "  row 3 53 to 98%, row 4 2 to 6%")
@@ -514,6 +526,9 @@ print("both directions:", noun_weight(location_weights[shown], pair))
 print("forward only:   ", noun_weight(forward_weights[shown], pair))
 show(draw(forward_weights[shown], pair, "location with the forward-only encoder"),
      "07_forward_only")
+
+# %% [markdown]
+# Which words of our French sentence can the model with both directions still predict if C is 0?
 
 # %% tags=["training"]
 print("If C is 0, location (both directions) predicts for our sentence:", *both_words[shown])
@@ -540,8 +555,8 @@ assert all(its > 0.9 and others < 0.1 for its, others in shares.values())
 # all positions but one, so that c_t = h_j. We do the same in S copies of the decoder, one for each
 # position, and ask which word each copy predicts in the place of the swapped noun.
 #
-# Guess three shares for each encoder: how many of the nouns are predicted from the annotation of
-# the adjective alone, of the noun alone, and of the word before the adjective alone?
+# Guess for each encoder: how many of the nouns are predicted from the annotation of the adjective
+# alone, of the noun alone, and of the word before the adjective alone?
 
 
 # %% tags=["training"]
@@ -596,8 +611,9 @@ assert shares[0].max() < 0.1        # from the word before the adjective
 # perfect on it. But `results/claims.md` reports measurements of larger models: 3 million
 # parameters, six epochs on 75,000 clauses of the Bible, English to Spanish. The numbers are test
 # perplexities, each the mean of three seeds ± their standard deviation. Three BLEU scores follow
-# (lesson 05; 100 is best). The cells name the recipe of each row. For instance,
-# `numpy-attention reproduce clauses-dot` repeats a run of `dot` in about ten minutes.
+# (lesson 05; 100 is best). A *recipe* is a named setting of the package. The comment
+# in each cell names those of its rows. For instance, `numpy-attention reproduce clauses-dot`
+# repeats a run of `dot` in about ten minutes.
 #
 # `dot` has no parameters, and `location` reads no word. Guess the order of the four scores. Which
 # two will be closest?
@@ -634,8 +650,7 @@ print_recorded(RECORDED, DEVIATION, [4])
 # the choice among these three scores. `results/claims.md` finds the same for BLEU, and also with
 # lesson 08's scaled dot product.
 #
-# This ends the main part. You can now write four scores and their backward passes, and you have
-# seen one of them translate without reading a word.
+# This ends the main part. You have seen a score translate without reading a word.
 
 # %% [markdown]
 # ## Part B (optional): windows, and input feeding
@@ -766,8 +781,8 @@ show(draw_pull(beta, alpha, terms, p, D), "07_pull")
 #     dr = dz v_p ∘ (1 − x²)       dW_p = s_tᵀ dr               the tanh, the layer
 #
 # In `dot` the state was used in the scores and in s̃. Here it has one more use, to *aim* the
-# window, so ds has one more term, dr W_pᵀ. The function below stops at the context c. The term du
-# W_hᵀ comes from the layer after it.
+# window, so ds has one more term, dr W_pᵀ. The function below stops at the context c, so its ds
+# lacks du W_hᵀ, which the next layer adds.
 
 
 # %%

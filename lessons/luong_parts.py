@@ -25,12 +25,13 @@ SIZES = dict(embedding=64, hidden=64, layers=1, cell="gru", bidirectional=True,
 
 
 def check(score, score_backward, *inputs):
-    """The report of a gradient check of a score and its backward pass."""
+    """The first line of the report of a gradient check of a score and its backward pass."""
     def backward(de, cache, grads):
         return score_backward(de, cache)
     rng = np.random.default_rng(2)
-    return gradcheck(None, *inputs, rng=rng, forward=score, backward=backward,
-                     title=score.__name__)
+    report = gradcheck(None, *inputs, rng=rng, forward=score, backward=backward,
+                       title=score.__name__)
+    return str(report).splitlines()[0]
 
 
 def silently_caught(score, score_backward, *inputs):
@@ -157,26 +158,24 @@ class Swaps(NamedTuple):
     after_noun: float   # sum of the weights on all that follows a noun, for adjectives: the mean
 
 
-def measure_swaps(translator, weights, by_state, test):
-    """→ Swaps. by_state: for each test sentence the words predicted from the state only."""
+def measure_swaps(translator, weights, by_state, test, rows_1_to_3):
+    """→ Swaps. by_state: for each test sentence the words predicted from the state only.
+
+    rows_1_to_3: the lesson's function.
+    """
     found = translator.translate([pair.source for pair in test], beam=1)
-    noun_words = {pair.source[j] for pair in test for j, _ in swapped(pair)[1]}
-    adjectives = []
     after_noun = []
     nouns = []
-    unswapped = []
     for rows, one, best, pair in zip(weights, found, by_state, test):
         adjective_links, noun_links = swapped(pair)
-        adjectives += [rows[t, :-1].argmax() == j + 1 for j, t in adjective_links]  # noun at j + 1
         after_noun += [rows[t, j + 2:].sum() for j, t in adjective_links]
         nouns += [(rows[t], j, one.target, best[t], pair.target[t]) for j, t in noun_links]
-        unswapped += [rows[t, :-1].argmax() > j for j, t in pair.sure
-                      if pair.source[j] in noun_words and (j, t) not in noun_links]
-    return Swaps(least=min(row[j:].sum() for row, j, _, _, _ in nouns),
-                 adjectives=np.mean(adjectives),
+    least, adjectives, unswapped = rows_1_to_3(weights)
+    return Swaps(least=least,
+                 adjectives=adjectives,
                  from_state=np.mean([best == word for _, _, _, best, word in nouns]),
                  nouns=np.mean([row[:-1].argmax() == j for row, j, _, _, _ in nouns]),
-                 unswapped=np.mean(unswapped),
+                 unswapped=unswapped,
                  written=np.mean([word in target for _, _, target, _, word in nouns]),
                  all_words=np.mean([one == word for one, word in _predicted(by_state, test)]),
                  from_noun=np.mean([row[j:].sum() for row, j, _, _, _ in nouns]),
@@ -187,17 +186,18 @@ def print_verdicts(both, only):
     """Print the Swaps that test our explanation; → for each row, whether it is as we predict."""
     predicted = max(both.from_state, only.from_state)
     rows = [
-        ("1  weight on the noun or later, smallest", "least",
+        ("1  a swapped noun: weight on its source word or later, smallest", "least",
          "> 20%", only.least > 0.2),
-        ("2  swapped adjectives with the largest weight on the noun", "adjectives",
+        ("2  a swapped adjective: the largest weight is on the noun", "adjectives",
          "> 75%", only.adjectives > 0.75),
-        ("3  unswapped nouns with the largest weight after the noun", "unswapped",
+        ("3  an unswapped noun: the largest weight is after it", "unswapped",
          "< 20%", only.unswapped < 0.2),
-        ("4  swapped nouns predicted with C = 0", "from_state",
+        ("4  a swapped noun, with C = 0: it is predicted", "from_state",
          "< 40%", predicted < 0.4),
     ]
     _print_swaps([(what, name, f"{limit}: {'yes' if holds else 'no'}")
-                  for what, name, limit, holds in rows], both, only, "our explanation")
+                  for what, name, limit, holds in rows], both, only, "our explanation",
+                 "when the model writes …")
     return [holds for _, _, _, holds in rows]
 
 
@@ -213,11 +213,11 @@ def print_more(both, only):
     _print_swaps(rows, both, only, "")
 
 
-def _print_swaps(rows, both, only, title):
-    """Print a table of (what, name in Swaps, text) and a title above the texts."""
-    print(f"{'':<60} both directions  forward only   {title}".rstrip())
+def _print_swaps(rows, both, only, title, heading=""):
+    """Print a table of (what, name in Swaps, text), with a title above the texts."""
+    print(f"{heading:<64} both directions  forward only   {title}".rstrip())
     for what, name, text in rows:
-        line = f"  {what:<59} {getattr(both, name):>14.0%} {getattr(only, name):>13.0%}   {text}"
+        line = f"  {what:<63} {getattr(both, name):>14.0%} {getattr(only, name):>13.0%}   {text}"
         print(line.rstrip())
 
 
