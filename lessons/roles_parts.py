@@ -220,32 +220,34 @@ def recorded_shares(pair, apart, cuts):
 def print_recorded():
     """Print the mean of each model in RECORDED with its standard error, and the kinds of seeds."""
     print("\nright answers after 800 steps, with forty seeds:")
-    print(f"  {'':<16} {'mean':>7} {'':<6} median  worst  seeds ≥ 95%  seeds < 50%")
+    print(f"  {'':<16} {'mean':>7} {'':<6} median  seeds ≥ 95%  seeds < 50%")
     for heading, names in IN_FIGURE.items():
         print(heading)
         for name in names:
             shares = np.array(RECORDED[name])
-            error = shares.std(ddof=1) / len(shares)**0.5
-            print(f"  {name:<16} {shares.mean():6.1f}% ± {error:.1f}  {_kinds(shares)}")
-    cuts = [name for name in RECORDED if name.count("|") == 1]
-    print("\nall seeds of all seven cuts into two parts")
-    _print_pair(("key", "value"), cuts)
-    print("all seeds of the four of them with key and value apart")
-    cuts = [name for name in cuts if is_apart(name, ("key", "value"))]
-    _print_pair(("query", "predict"), cuts)
-    _print_pair(("query", "key"), cuts)
+            print(f"  {name:<16} {shares.mean():6.1f}% ± {_error(shares):.1f} "
+                  f"{np.median(shares):6.1f}% {_kinds(shares)}")
 
 
-def _print_pair(pair, cuts):
-    for apart in (True, False):
-        shares = recorded_shares(pair, apart, cuts)
-        name = f"{' · '.join(pair)} {'apart' if apart else 'together'}"
-        print(f"  {name:<24} {shares.mean():4.0f}%  {_kinds(shares)} of {len(shares)}")
+def print_pairs():
+    """Print the same for the cuts that separate a pair of suspects, and for those that do not."""
+    cuts = [name for name in RECORDED if name.count("|") == 1 and is_apart(name, ("key", "value"))]
+    print("\nthe four two-part cuts with key and value apart, two cuts (80 seeds) in each row:")
+    print(f"  {'':<24} mean  seeds ≥ 95%  seeds < 50%")
+    for pair in (("query", "predict"), ("query", "key")):
+        for apart in (True, False):
+            shares = recorded_shares(pair, apart, cuts)
+            name = f"{' · '.join(pair)} {'apart' if apart else 'together'}"
+            print(f"  {name:<24} {shares.mean():3.0f}% {_kinds(shares)}")
+
+
+def _error(shares):
+    """The standard error of the mean."""
+    return shares.std(ddof=1) / len(shares)**0.5
 
 
 def _kinds(shares):
-    return (f"{np.median(shares):5.1f}% {shares.min():5.0f}% {(shares >= 95).sum():12} "
-            f"{(shares < 50).sum():12}")
+    return f"{(shares >= 95).sum():12} {(shares < 50).sum():12}"
 
 
 # ---- figures of Pairs ----------------------------------------------------------------------------
@@ -324,13 +326,13 @@ def draw_recorded():
     return figure
 
 
-def draw_readable(known, right, title):
+def draw_readable(known, right, titles):
     """Plot right answers against how well *before* and *now* can be read from the key's part.
 
-    known: {name: [[before, now], one per seed]}. right: {name: one share per seed}. → Figure
+    known: {name: [[before, now], one per seed]}. right: {name: one share per seed}.
+    titles: one for each panel. → Figure
     """
     figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.4), layout="constrained", sharey=True)
-    figure.suptitle(title)
     for place, (ax, letter) in enumerate(zip(axes, ("before", "now"))):
         for number, (heading, names) in enumerate(IN_FIGURE.items()):
             names = [name for name in names if name in known]
@@ -348,7 +350,7 @@ def draw_readable(known, right, title):
                 ax.annotate(label, at, (12 * side, -14), textcoords="offset points", fontsize=8,
                             ha="left" if side == 1 else "right")
         ax.set(xlabel=f"share of “{letter}” that can be read from the key's part, in %",
-               xlim=(-3, 103), ylim=(-3, 103))
+               title=titles[place], xlim=(-3, 103), ylim=(-3, 103))
     axes[0].set(ylabel="right answers in %, one dot per seed")
     axes[0].legend(loc="lower right")
     return figure
