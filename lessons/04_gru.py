@@ -1,10 +1,12 @@
 # %% [markdown]
 # # Lesson 04: the gated recurrent unit
 #
-# **You will be able to** derive the GRU and its backward pass, recognize its four conventions, set
-# a unit by hand, find such a unit in a trained network, and measure what the reset gate is worth.
+# **You will be able to** derive the GRU and its backward pass, set a unit by hand, find such a unit
+# in a trained network, and measure what the reset gate is worth. Part B adds the other conventions
+# of GRUs, and masks.
 #
-# **Needs:** lessons 02 and 03, each without part B. **Time:** 50 minutes to read, 1 minute to run.
+# **Needs:** lessons 02 and 03, each without part B. **Time:** 50 minutes to read, about 10 of them
+# for the optional part B; about a minute to run.
 #
 # Read this verse letter by letter, and stop anywhere. Are you inside or outside the quotation?
 #
@@ -16,10 +18,10 @@
 # two gates and no cell state. At each step, each of its units chooses: *keep* the number you have,
 # or *take* a new one.
 #
-# First you will set two units by hand so that they hold the answer. Then you will derive the whole
-# GRU. At the end, a network of 128 units learns to predict the letters of English verses, and
-# nothing in its training says what a quotation is. Guess now: will one of its units learn to do
-# what your units do?
+# First you will set two units by hand that hold the answer, then derive the whole GRU. At the end,
+# a network of 128 units learns to predict the letters of English verses, and nothing in its
+# training says what a quotation is. Guess now: will one of its units learn to do what your units
+# do?
 
 # %%
 print("Lesson 04: the gated recurrent unit", flush=True)
@@ -72,7 +74,7 @@ print(f"left of the gradient: {slopes[-1]:.2f} after one letter, {slopes.prod():
 
 # %% [markdown]
 # Almost nothing of the gradient gets back to the opening mark. This unit holds, but can training
-# find such a unit? We will try it below.
+# find such a unit?
 #
 # A **gated** unit has one number, h, too. At each letter it is offered a new number, the
 # **candidate** n, between −1 and 1. Its **gate** z, between 0 and 1, decides how much of the old
@@ -306,32 +308,10 @@ report = caught(check, forgetful)
 # has two terms, but h is used four times. The terms of the gates, (3), are missing. In training
 # nothing would crash. (Would every check find this bug? Question 4.)
 #
-# ## Four conventions, two lines
-#
-# Not every GRU has the equations above. Papers and libraries differ in two lines:
-#
-# - *Reset*: r multiplies the past **after** the product with U_n, as above, or **before** it.
-# - *Update*: z is the share of the **old** state, as above, or of the **new** one, the candidate.
-#
-# | source | reset | update |
-# |---|---|---|
-# | Cho et al. 2014, equations 5 to 8 (version 3) | before | old |
-# | Bahdanau et al. 2015, A.1.1 | before | new |
-# | cuDNN, PyTorch; Keras with `reset_after=True` | after | old |
-#
-# The two updates are a matter of taste: because 1 − σ(a) = σ(−a), you get one from the other by
-# changing the sign of z's weights and bias. But the two resets make different cells: because U_n
-# mixes the units, r ∘ (h U_n) is not (r ∘ h) U_n. With *before*, s means r ∘ h instead. There is no
-# b_n: it would only add to the bias in a_n. In block (2) the formula for da_n stays the same, and
-# the others become:
-#
-#     n = tanh(a_n + s U_n)       ds = da_n U_nᵀ      dU_n = sᵀ da_n
-#     s = r ∘ h                   dr = ds ∘ h         dh  += ds ∘ r                       (2')
-#
 # ## Any number of steps
 #
 # Over a sequence, the dh that comes back from step t + 1 is added to the upstream gradient of h_t,
-# as in lesson 02. Here is the cell of the networks below, with the equations of "The whole GRU":
+# as in lesson 02. Here is the cell for a batch of B sequences of the same length:
 
 # %% tags=["plain"]
 @dataclass(eq=False)
@@ -384,138 +364,31 @@ class ShortGRU(Module):
 
 
 # %% [markdown]
-# A library also needs the other conventions, and the B sequences of a batch may have different
-# lengths. So there is a **mask** (T, B), one truth value per step and sequence. Where a sequence
-# has ended, the mask is False, and the state must not change. In the code, `runs` is one step of
-# the mask, and `keep` is the share of the old state. Where `runs` is False, `keep` is 1 whatever z
-# is, so dz is 0.
-#
-# > **Exercise.** Write the mask and this larger cell yourself before you read on:
-# > `numpy-attention exercise start masks`, then `numpy-attention exercise start gru`. In the
-# > exercise `find-in-masks` one line is wrong, and you find it from the report.
-#
-# The function `see` computes what the candidate sees of the past, the only part in which the two
-# resets differ. `see_backward` is its backward pass, and `PlainGRU` uses both. You may skip all
-# three at first.
-
-
-# %%
-def see(reset, h, r, U_n, b_n):
-    """h, r (B, H) → the part that is added to a_n (B, H), s (B, H)."""
-    if reset == "after":
-        s = h @ U_n + b_n
-        return r * s, s
-    s = r * h
-    return s @ U_n, s
-
-
-# %%
-def see_backward(reset, da_n, h, r, s, U_n):
-    """→ dh and dr (B, H), dU_n (H, H)."""
-    if reset == "after":
-        dr = da_n * s
-        ds = da_n * r
-        return ds @ U_n.T, dr, h.T @ ds
-    ds = da_n @ U_n.T
-    return ds * r, ds * h, s.T @ da_n
-
-
-# %% tags=["plain"]
-@dataclass(eq=False)
-class PlainGRU(Module):
-    """The GRU for sequences of different lengths, in all four conventions."""
-
-    W: Array  # (I, 3H)
-    U: Array  # (H, 3H)
-    b: Array  # (3H,)
-    b_n: Array | None = None  # (H,), where reset is "after"
-    reset: str = "after"
-    update: str = "old"
-
-    def forward(self, xs, h, mask):
-        """xs (T, B, I), h (B, H), mask (T, B) → all states (T, B, H), the last one, cache."""
-        U_r, U_z, U_n = np.split(self.U, 3, axis=1)
-        hs = []
-        steps = []
-        for x, runs in zip(xs, mask[:, :, None]):
-            a_r, a_z, a_n = np.split(x @ self.W + self.b, 3, axis=1)        # (B, H) each
-            r = sigmoid(a_r + h @ U_r)
-            z = sigmoid(a_z + h @ U_z)
-            seen, s = see(self.reset, h, r, U_n, self.b_n)
-            n = np.tanh(a_n + seen)
-            keep = np.where(runs, z if self.update == "old" else 1 - z, 1)
-            steps.append((runs, h, r, z, s, n, keep))
-            h = (1 - keep) * n + keep * h
-            hs.append(h)
-        return np.stack(hs), h, (xs, steps)
-
-    def backward(self, dys, dh, cache, grads):
-        """From ∂L/∂(all states) and dh of the last state to ∂L/∂xs and dh of the first one."""
-        xs, steps = cache
-        U_r, U_z, U_n = np.split(self.U, 3, axis=1)
-        dxs = np.empty_like(xs)
-        for t in reversed(range(len(xs))):
-            runs, h, r, z, s, n, keep = steps[t]
-            dh = dh + dys[t]                                # from the next step, and upstream
-            dkeep = np.where(runs, dh * (h - n), 0)
-            dz = dkeep if self.update == "old" else -dkeep
-            da_n = dh * (1 - keep) * (1 - n**2)
-            dh_seen, dr, dU_n = see_backward(self.reset, da_n, h, r, s, U_n)
-            da_r = dr * r * (1 - r)
-            da_z = dz * z * (1 - z)
-            dh = dh * keep + dh_seen + da_r @ U_r.T + da_z @ U_z.T          # (1), (2), (3)
-            da = np.concatenate([da_r, da_z, da_n], axis=1)                 # (B, 3H)
-            grads.W += xs[t].T @ da
-            grads.U += np.concatenate([h.T @ da_r, h.T @ da_z, dU_n], axis=1)
-            grads.b += da.sum(0)
-            if self.b_n is not None:
-                grads.b_n += (da_n * r).sum(0)
-            dxs[t] = da @ self.W.T
-        return dxs, dh
-
-
-# %% [markdown]
 # ## Check
 #
-# We check `ShortGRU` with central differences. Then we check all four conventions on sequences of
-# 4, 2 and 3 steps, in two ways: with central differences, and against the library's GRU.
+# We check `ShortGRU` in two ways: with central differences, and against the library's GRU.
 
 # %%
 rng = np.random.default_rng(4)
 xs = rng.standard_normal((4, 3, 2))                     # (T, B, I)
 first = rng.standard_normal((3, 5))                     # (B, H)
-mask = np.arange(4)[:, None] < np.array([4, 2, 3])      # (T, B)
-short = randomize(ShortGRU(*map(np.empty, ((2, 15), (5, 15), 15, 5))), np.random.default_rng(5))
+sizes = ((2, 15), (5, 15), 15, 5)                       # W, U, b, b_n
+short = randomize(ShortGRU(*map(np.empty, sizes)), np.random.default_rng(5))
+library = randomize(GRU(*map(np.empty, sizes)), np.random.default_rng(5))
 report = gradcheck(short, xs, first, rng=np.random.default_rng(6))
-print(f"  ShortGRU                  worst error {report.worst:.0e}")
-
-
-def create(kind, reset, update):
-    """A cell in float64 with random weights, the same for every kind and update."""
-    b_n = np.empty(5) if reset == "after" else None
-    cell = kind(np.empty((2, 15)), np.empty((5, 15)), np.empty(15), b_n, reset, update)
-    return randomize(cell, np.random.default_rng(5))
-
-
-# %%
-for reset in ("after", "before"):
-    for update in ("old", "new"):
-        plain = create(PlainGRU, reset, update)
-        report = gradcheck(plain, xs, first, mask, rng=np.random.default_rng(6))
-        library = create(GRU, reset, update)
-        check_same(plain, library, xs, first, mask, np.random.default_rng(7))
-        print(f"  reset={reset:<6} update={update}   worst error {report.worst:.0e}; the library's "
-              "GRU gives the same")
+check_same(short, library, xs, first, None, np.random.default_rng(7))
+print(f"  ShortGRU: worst error {report.worst:.0e}; the library's GRU gives the same")
 
 # %% [markdown]
-# `numpy-attention step 4` shows every array of the cell, one time step after another.
+# `numpy-attention step 4` shows every array of `ShortGRU`, one time step after another. Other GRUs
+# differ from ours in two lines (part B).
 #
 # ## Does it remember?
 #
-# Lesson 03 left a question open: can a cell with fewer gates, and no cell state, do the same? "The
-# same" was to recall a symbol after n symbols of noise, and the LSTM did it best with b_f = 5. So
-# we train the GRU on this task, in the same way and from a small U. The block of b for the gate z,
-# b_z, plays the role of b_f. Guess: is b_z = 5 best, too?
+# Lesson 03 left a question open: can a cell with fewer gates, and no cell state, recall a symbol
+# after n symbols of noise? The LSTM did it best with b_f = 5. We train the GRU on this task in the
+# same way, from a small U. The block of b for the gate z, b_z, plays the role of b_f. Guess: is
+# b_z = 5 best, too?
 
 # %% tags=["training"]
 print(f"{'right answers':<16}", *(f"{f'n = {n}':>7}" for n in (16, 32)))
@@ -544,11 +417,10 @@ for name, (at_16, at_32) in RUNS_THAT_LEARNT.items():
 
 # %% [markdown]
 # Two gates without a cell state can remember. Many runs learn even with b_z = 0. With b_f = 0, no
-# LSTM does at these distances, and we have not tested why. The start b_z = 3 comes near the LSTM
-# with b_f = 5. At both distances, the LSTM learns more often, but the difference may be chance. But
-# b_z = 5 is no better than b_z = 0. The gate z has two jobs, so a unit that keeps more must take
-# less. With z = σ(5), less than a hundredth of the first symbol's candidate gets into h. (Question
-# 7 tests this.)
+# LSTM does at these distances. The start b_z = 3 comes near the LSTM with b_f = 5. It learns less
+# often, but the difference may be chance. With b_z = 5, the GRU is no better than with b_z = 0. The
+# gate z has two jobs, so a unit that keeps more must take less. With z = σ(5), less than a
+# hundredth of the first symbol's candidate gets into h. (Question 7 tests this.)
 #
 # ## A model of letters
 #
@@ -558,7 +430,7 @@ for name, (at_16, at_32) in RUNS_THAT_LEARNT.items():
 # is the model's probability of the next letter.
 #
 # The numbers of b_z start evenly spread from −1 to 5, so that some units start by taking and others
-# by keeping. Even a start at 5 is not stuck: above, 13 of 20 runs learnt n = 16 from there.
+# by keeping.
 
 # %% tags=["training"]
 UNITS = 128
@@ -637,17 +509,15 @@ assert abs(found[unit]) > 0.8 and lowest < 0.3 and elsewhere > 0.95
 # %% [markdown]
 # That is your unit, reading a held-out verse: it takes at the marks and keeps elsewhere. At the
 # other, smaller dips of z, h changes little. The models of five other seeds each have a unit with a
-# strong correlation, too. (We have not looked at their gates, so only this unit is shown to be a
-# *hold* unit.)
+# strong correlation, too. (We have not looked at their gates.)
 #
 # Why does the model learn this, if the loss asks only for the next letter? Perhaps because a
 # network that remembers the opening mark can better predict the closing one. We have not tested
-# this. (Does every start of b_z lead there? Question 6.)
+# this.
 #
 # Does it take gates to learn this? We train Elman networks, those of lesson 02, with as many units
-# on the same windows, and search in the same way. To be fair, we try four starts and two learning
-# rates. The table has the best of these starts, in which U is orthogonal and the other weights are
-# larger.
+# on the same windows, and search in the same way. We try four starts and two learning rates. The
+# table has the best of these starts, in which U is orthogonal and the other weights are larger.
 
 # %% tags=["training"]
 # measured before (code: answer 8), with the seeds 7, 1 and 2: bits, correlation of the chosen unit
@@ -668,8 +538,50 @@ print(f"the strongest in 24 Elman networks, 700 windows: {STRONGEST}")
 # even on three times as many windows. Here, gates matter for *learning*, not for holding. (Could
 # many Elman units hold the answer together? Question 8.)
 #
-# And would an LSTM of as many units predict letters better? We vary both the cell and the start of
-# its gate, with three seeds each:
+# ## What is the reset gate worth?
+#
+# We take the gate away and see how much worse the model becomes. A bias of b_r = 30 saturates the
+# gate, so that r stays at 1. But this changes two things at once:
+#
+# - With r = 1, the model cannot learn *when* to hide the past.
+# - With r = 1, r ∘ s is *larger* from the start. A gate that can learn starts near r = 1/2, and so
+#   halves s in every candidate.
+#
+# To separate the two effects, we train both models once more with U_n = 0 at the start. Since b_n
+# starts at 0, too, r ∘ s is then 0 in both. Which of the four models will be best, and which worst?
+
+# %% tags=["training"]
+print("bits per letter after 250 windows:")
+print("  U_n starts     random   at 0")
+worth = {}
+for name, b_r in {"r learns": 0, "r = 1": 30}.items():
+    for scale in (1, 0):
+        model = start()
+        model.cells.cells[0].b[:UNITS] += b_r
+        model.cells.cells[0].U[:, 2 * UNITS:] *= scale
+        worth[name, scale] = train(model, ids, 250, held_out)
+    print(f"  {name:<14} {worth[name, 1]:.2f}     {worth[name, 0]:.2f}", flush=True)
+at_random, at_0 = (worth["r = 1", scale] - worth["r learns", scale] for scale in (1, 0))
+print(f"  r is worth     {at_random:.2f}     {at_0:.2f}")
+assert at_random > 2 * at_0 > 0
+
+# %% tags=["training"]
+# bits with the seeds 1, 2 and 3, U_n random and at 0, measured before (code: answer 6)
+LEARNS = np.array([[2.234, 2.217, 2.202], [2.178, 2.205, 2.189]])
+FIXED = np.array([[2.553, 2.701, 2.596], [2.267, 2.272, 2.316]])        # r = 1
+for begin, gains in zip(("random", "at 0"), FIXED - LEARNS):
+    print(f"  with three other seeds, U_n {begin:<7}", *(f"{gain:.2f}" for gain in gains))
+
+# %% [markdown]
+# The best model has a reset gate and starts with U_n = 0. The worst has neither. With the three
+# other seeds, the reset gate seems to be worth 0.32 to 0.48 bits if U_n starts random, but only
+# 0.07 to 0.13 if U_n starts at 0. So most of the gain in the first column came from a smaller
+# r ∘ s. The rest, about a tenth of a bit, is roughly what choosing *when* to hide the past is
+# worth. These models read only 250 windows, the models above 700.
+#
+# ## Would an LSTM predict letters better?
+#
+# We vary both the cell and the start of its gate. Each model has 128 units and reads 700 windows:
 
 # %% tags=["training"]
 # measured before (code: answer 6), with the seeds 7, 1 and 2
@@ -687,52 +599,155 @@ for name, three in BITS.items():
 # The start matters more than the cell. With a start from −1 to 5, the GRU is not worse than the
 # LSTM. If these biases start at 0, both cells do better, and the LSTM is ahead by a few hundredths
 # of a bit. So at predicting letters, the GRU is almost as good, with fewer gates, no cell state and
-# fewer parameters. (Why we go on with the start from −1 to 5: question 6.)
+# fewer parameters. (Then why did we start b_z from −1 to 5? Question 6.)
 #
-# ## What is the reset gate worth?
+# In lesson 03, an open forget gate helped to recall a distant symbol. Here, b_f = 1 is worse than
+# b_f = 0, perhaps because the next letter depends mostly on the last few letters. We have not
+# tested this.
 #
-# We take the gate away and see how much worse the model becomes. A bias of b_r = 30 saturates the
-# gate, so that r stays at 1. But there is a catch, because this changes two things at once:
-#
-# - With r = 1, the model cannot learn *when* to hide the past.
-# - With r = 1, the candidates hear the past *louder* from the start. A gate that can learn starts
-#   near r = 1/2, and so halves the past in every candidate.
-#
-# To separate the two effects, we train both models once more with U_n = 0 at the start. Then the
-# past starts silent in both. Which of the four models will be best, and which worst?
-
-# %% tags=["training"]
-print("bits per letter after 250 windows:")
-print("  U_n starts     random   at 0")
-worth = {}
-for name, b_r in {"r learns": 0, "r = 1": 30}.items():
-    for scale in (1, 0):
-        model = start()
-        model.cells.cells[0].b[:UNITS] += b_r
-        model.cells.cells[0].U[:, 2 * UNITS:] *= scale
-        worth[name, scale] = train(model, ids, 250, held_out)
-    print(f"  {name:<14} {worth[name, 1]:.2f}     {worth[name, 0]:.2f}", flush=True)
-loud, quiet = (worth["r = 1", scale] - worth["r learns", scale] for scale in (1, 0))
-print(f"  r is worth     {loud:.2f}     {quiet:.2f}")
-assert loud > 2 * quiet > 0
-
-# %% tags=["training"]
-# bits with the seeds 1, 2 and 3, U_n random and at 0, measured before (code: answer 6)
-LEARNS = np.array([[2.234, 2.217, 2.202], [2.178, 2.205, 2.189]])
-FIXED = np.array([[2.553, 2.701, 2.596], [2.267, 2.272, 2.316]])        # r = 1
-for begin, gains in zip(("random", "at 0"), FIXED - LEARNS):
-    print(f"  with three other seeds, U_n {begin:<7}", *(f"{gain:.2f}" for gain in gains))
+# This ends the main part. You have derived a cell that can hold what it has read. In lesson 05, one
+# GRU reads a sentence, and another writes its translation.
 
 # %% [markdown]
-# The best model has a reset gate and starts with U_n = 0. The worst has neither. If U_n starts
-# random, the reset gate seems to be worth almost half a bit. If U_n starts at 0, about a fifth of
-# that is left, and at most a third with the other seeds. So most of the gain in the first column
-# came from a quieter past. The rest, about a tenth of a bit, is roughly what choosing *when* to
-# hide the past is worth. These numbers come early in training: the models above read 700 windows,
-# these only 250.
+# ## Part B (optional): four conventions, and masks
 #
-# You have now derived a cell that can hold what it has read. In lesson 05, one GRU reads a
-# sentence, and another writes its translation.
+# **You will be able to** recognize the four conventions of the GRU, and mask the steps after the
+# end of a sequence. **Time:** about 10 minutes to read. Lesson 05 does not need this part.
+#
+# ### Four conventions, two lines
+#
+# The GRUs of papers and libraries differ in two lines. The main part has *after* and *old*:
+#
+# - *Reset*: r multiplies the past **after** the product with U_n, or **before** it.
+# - *Update*: z is the share of the **old** state, or of the **new** one, the candidate.
+#
+# | source | reset | update |
+# |---|---|---|
+# | Cho et al. 2014, equations 5 to 8 (version 3) | before | old |
+# | Bahdanau et al. 2015, A.1.1 | before | new |
+# | cuDNN, PyTorch; Keras with `reset_after=True` | after | old |
+#
+# The two updates are a matter of taste: because 1 − σ(a) = σ(−a), you get one from the other by
+# changing the sign of z's weights and bias. But the two resets make different cells: because U_n
+# mixes the units, r ∘ (h U_n) is not (r ∘ h) U_n. With *before*, s means r ∘ h instead. There is no
+# b_n: it would only add to the bias in a_n. In block (2) the formula for da_n stays the same, and
+# the others become:
+#
+#     n = tanh(a_n + s U_n)       ds = da_n U_nᵀ      dU_n = sᵀ da_n
+#     s = r ∘ h                   dr = ds ∘ h         dh  += ds ∘ r                       (2')
+#
+# ### Masks
+#
+# The B sequences of a batch may have different lengths. A **mask** (T, B) has one truth value per
+# step and sequence. Where a sequence has ended, the mask is False, and the state must not change.
+# In the code, `runs` is one step of the mask, and `keep` is the share of the old state. Where
+# `runs` is False, `keep` is 1 whatever z is, so dz is 0.
+#
+# > **Exercise.** Write the mask, `numpy-attention exercise start masks`, then this larger cell,
+# > `numpy-attention exercise start gru`. In `find-in-masks` you find a bug by its report.
+#
+# The function `see` computes what the candidate sees of the past, the only part in which the two
+# resets differ. `see_backward` is its backward pass, and `PlainGRU` uses both.
+
+
+# %%
+def see(reset, h, r, U_n, b_n):
+    """h, r (B, H) → the part that is added to a_n (B, H), s (B, H)."""
+    if reset == "after":
+        s = h @ U_n + b_n
+        return r * s, s
+    s = r * h
+    return s @ U_n, s
+
+
+# %%
+def see_backward(reset, da_n, h, r, s, U_n):
+    """→ dh and dr (B, H), dU_n (H, H)."""
+    if reset == "after":
+        dr = da_n * s
+        ds = da_n * r
+        return ds @ U_n.T, dr, h.T @ ds
+    ds = da_n @ U_n.T
+    return ds * r, ds * h, s.T @ da_n
+
+
+# %% tags=["plain"]
+@dataclass(eq=False)
+class PlainGRU(Module):
+    """The GRU for sequences of different lengths, in all four conventions."""
+
+    W: Array  # (I, 3H)
+    U: Array  # (H, 3H)
+    b: Array  # (3H,)
+    b_n: Array | None = None  # (H,), where reset is "after"
+    reset: str = "after"
+    update: str = "old"
+
+    def forward(self, xs, h, mask):
+        """xs (T, B, I), h (B, H), mask (T, B) → all states (T, B, H), the last one, cache."""
+        U_r, U_z, U_n = np.split(self.U, 3, axis=1)
+        hs = []
+        steps = []
+        for x, runs in zip(xs, mask[:, :, None]):
+            a_r, a_z, a_n = np.split(x @ self.W + self.b, 3, axis=1)        # (B, H) each
+            r = sigmoid(a_r + h @ U_r)
+            z = sigmoid(a_z + h @ U_z)
+            seen, s = see(self.reset, h, r, U_n, self.b_n)
+            n = np.tanh(a_n + seen)
+            keep = np.where(runs, z if self.update == "old" else 1 - z, 1)
+            steps.append((runs, h, r, z, s, n, keep))
+            h = (1 - keep) * n + keep * h
+            hs.append(h)
+        return np.stack(hs), h, (xs, steps)
+
+    def backward(self, dys, dh, cache, grads):
+        """From ∂L/∂(all states) and dh of the last state to ∂L/∂xs and dh of the first one."""
+        xs, steps = cache
+        U_r, U_z, U_n = np.split(self.U, 3, axis=1)
+        dxs = np.empty_like(xs)
+        for t in reversed(range(len(xs))):
+            runs, h, r, z, s, n, keep = steps[t]
+            dh = dh + dys[t]                                # from the next step, and upstream
+            dkeep = np.where(runs, dh * (h - n), 0)
+            dz = dkeep if self.update == "old" else -dkeep
+            da_n = dh * (1 - keep) * (1 - n**2)
+            dh_seen, dr, dU_n = see_backward(self.reset, da_n, h, r, s, U_n)
+            da_r = dr * r * (1 - r)
+            da_z = dz * z * (1 - z)
+            dh = dh * keep + dh_seen + da_r @ U_r.T + da_z @ U_z.T          # (1), (2), (3)
+            da = np.concatenate([da_r, da_z, da_n], axis=1)                 # (B, 3H)
+            grads.W += xs[t].T @ da
+            grads.U += np.concatenate([h.T @ da_r, h.T @ da_z, dU_n], axis=1)
+            grads.b += da.sum(0)
+            if self.b_n is not None:
+                grads.b_n += (da_n * r).sum(0)
+            dxs[t] = da @ self.W.T
+        return dxs, dh
+
+
+# %% [markdown]
+# We check all four conventions like `ShortGRU`, on sequences of 4, 2 and 3 steps.
+
+# %%
+mask = np.arange(4)[:, None] < np.array([4, 2, 3])      # (T, B)
+
+
+def create(kind, reset, update):
+    """A cell in float64 with random weights, the same for every kind and update."""
+    b_n = np.empty(5) if reset == "after" else None
+    cell = kind(np.empty((2, 15)), np.empty((5, 15)), np.empty(15), b_n, reset, update)
+    return randomize(cell, np.random.default_rng(5))
+
+
+# %%
+for reset in ("after", "before"):
+    for update in ("old", "new"):
+        plain = create(PlainGRU, reset, update)
+        report = gradcheck(plain, xs, first, mask, rng=np.random.default_rng(6))
+        library = create(GRU, reset, update)
+        check_same(plain, library, xs, first, mask, np.random.default_rng(7))
+        print(f"  reset={reset:<6} update={update}   worst error {report.worst:.0e}; the library's "
+              "GRU gives the same")
 
 # %% [markdown]
 # ## What others call it
@@ -766,7 +781,7 @@ for begin, gains in zip(("random", "at 0"), FIXED - LEARNS):
 # 1. The hold unit leaks. Which number must replace the 6 if half of h should be left after 1,000
 #    letters?
 # 2. For which values of its gates does this cell compute the same as the network of lesson 02?
-# 3. Let r be 1 everywhere. Are reset="after" and reset="before" then the same cell?
+# 3. (Part B) Let r be 1 everywhere. Are reset="after" and reset="before" then the same cell?
 # 4. A friend checks `forgetful` with one step, and compares only the gradients of the weights. Does
 #    the check find the bug? Would it find the bug with two steps?
 # 5. Give the hold unit one more weight u, from its state to its gate: z = σ(a_z + u h). With u > 0,

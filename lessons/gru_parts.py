@@ -149,6 +149,7 @@ def learn(cell, text, optimizer, window=100):
 def check_same(plain, library, xs, first, mask, rng):
     """Compare two cells, forward and backward, from the same random gradients.
 
+    mask: None for cells that are called without one.
     AssertionError: the states, a gradient of an input or one of a parameter differs.
     """
     T, B, _ = xs.shape
@@ -156,7 +157,7 @@ def check_same(plain, library, xs, first, mask, rng):
     dlast = rng.standard_normal(first.shape)
     results = []
     for cell in (plain, library):
-        ys, last, cache = cell.forward(xs, first, mask)
+        ys, last, cache = cell.forward(xs, first, *([] if mask is None else [mask]))
         grads = cell.zeros_like()
         dxs, dfirst = cell.backward(dys, dlast, cache, grads)
         results.append([ys, last, dxs, dfirst, *(array for _, array in grads.named_parameters())])
