@@ -66,7 +66,7 @@ def read_out_backward(cache, model, grads):
     dt = dlogits @ model.output.words.E
     # t = the larger of each pair of neighbours
     do = np.repeat(dt, 2) * (o == np.repeat(t, 2))
-    # o = s U_o + word V_o + c C_o + b
+    # o = s U_o + word V_o + c C_o + b_o
     grads.deep_output.U_o += np.outer(s, do)
     grads.deep_output.V_o += np.outer(word, do)
     grads.deep_output.C_o += np.outer(c, do)
