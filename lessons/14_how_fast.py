@@ -37,9 +37,9 @@ from numba import njit
 from course import caught, show
 from speed_parts import (blas_in_use, check_parts_add_up, draw_panel_layout, draw_rates,
                          draw_waterfall, falls, in_turns, kernels_of, medians, panel_rates,
-                         print_columns, print_distance, print_few_rows, print_profile,
-                         print_ranking, print_recorded, print_savings, print_shares, products_of,
-                         ranked, rate, shares_of, with_and_without)
+                         print_change, print_columns, print_distance, print_few_rows,
+                         print_profile, print_ranking, print_recorded, print_rest, print_savings,
+                         print_shares, products_of, ranked, rate, shares_of, with_and_without)
 
 from numpy_attention import plotting
 from numpy_attention.data.batching.text_batches import TextBatch
@@ -95,7 +95,7 @@ boxes = {
 arrows = [("x", "a"), ("a", "h"), ("u", "h", "", -0.3, True), ("h", "u", "", -0.3, True),
           ("h", "z"), ("z", "L"), ("L", "dz"), ("dz", "dh"), ("dh", "du", "", -0.3, True),
           ("du", "dh", "", -0.3, True), ("dh", "da"), ("da", "w")]
-title = "The nine matrix products are blue; the dashed loops must go one time step at a time"
+title = "Six blue boxes hold the nine matrix products; dashed loops go one time step at a time"
 show(plotting.diagram(boxes, arrows, title=title), "14_diagram")
 
 # %% [markdown]
@@ -301,14 +301,9 @@ def run_of(kind):
     return lambda: model.train_step(inputs, targets, grads)
 
 
-def time_versions(*kinds):
-    """Time a training step of each version, in the same rounds, and print what each saves."""
-    runs = {kind.__name__: run_of(kind) for kind in kinds}
-    print_savings(in_turns(runs, 15, np.random.default_rng(9)), list(runs))
-
-
 keep_freed_memory()     # otherwise each new array asks the system for memory again
-time_versions(FirstWritten)
+seconds = in_turns({"FirstWritten": run_of(FirstWritten)}, 15, np.random.default_rng(9))
+print_savings(seconds, ["FirstWritten"])
 print_profile(created(FirstWritten, V, H), inputs, targets, 15)
 
 # %% [markdown]
@@ -393,7 +388,33 @@ print(f"the products x W have {100 * share:.0f}% of the multiplications in matri
 #
 # But a core has a small, fast memory, often of one or two megabytes: a **cache**, unrelated to the
 # `cache` of a backward pass. W fits into it, so fetching W again is cheap. And the products x W
-# have only 6% of the multiplications, so expect little. We time changes 1 to 3 after change 3.
+# have only 6% of the multiplications, so expect little.
+
+
+# %% tags=["training"]
+def time_change(kind, before):
+    """Time both versions in the same rounds, and print what the change saves."""
+    runs = {each.__name__: run_of(each) for each in (before, kind)}
+    print_change(in_turns(runs, 15, np.random.default_rng(9)), *runs)
+
+
+time_change(InputsAtOnce, FirstWritten)
+
+# %% [markdown]
+# The last line compares the two versions:
+#
+# - `… ms → … ms`: the times before and after the change. `saves …` is their difference.
+# - `… [… to …] times as fast`: in each round we divide the two times. The line has the median of
+#   these ratios and, in brackets, the range of the middle half.
+# - The verdict is `faster` if this range is above 1, `slower` if it is below, and `too close to
+#   tell` if it contains 1.
+#
+# If two versions are almost equally fast, expect contradictions: the next run may give a different
+# verdict, and `saves` may be negative although the ratio is above 1. Compare times only within one
+# line, because the machine may be slower a minute later.
+#
+# All that change 1 can save is the extra cost of twenty small products over one large one. Section
+# 7 asks where this extra cost comes from.
 #
 # ## 2. The weight gradients can wait
 #
@@ -436,7 +457,13 @@ class WeightsAtOnce(InputsAtOnce):
 
 check_same(WeightsAtOnce, InputsAtOnce)
 
+# %% tags=["training"]
+time_change(WeightsAtOnce, InputsAtOnce)
+
 # %% [markdown]
+# Like change 1, change 2 replaces many small products with a few large ones. It also avoids the
+# memory traffic of the sums. Does it save more than change 1?
+#
 # There are T + 1 states in hs, and T steps in da. Which states belong to the steps? Here is an easy
 # mistake:
 
@@ -498,31 +525,14 @@ print(f"z has {millions:.1f} million numbers, which take {4 * millions:.1f} MB")
 # S is almost four times as large as W or U. In the loop, each of the T steps made an array as large
 # as S, and added it to `grads.S`. The price of having no loop is memory: z exists for all time
 # steps at once. The library therefore takes blocks of 512 rows.
-#
-# What have the three changes saved? Each line of the table compares a version with the one above:
-#
-# - `… ms` is the median time of a training step.
-# - `saves …` is the median time of the version above minus that of this version.
-# - `… [… to …] times as fast`: in each round we divide the two times. The line has the median of
-#   these ratios and, in brackets, the range of the middle half.
-# - The verdict is `faster` if this range is above 1, `slower` if it is below, and `too close to
-#   tell` if it contains 1.
-#
-# If two versions are almost equally fast, expect contradictions: the next run may give a different
-# verdict, and `saves` may be negative although the ratio is above 1.
-#
-# Compare times only within the same table, because the machine may be slower a minute later.
 
 # %% tags=["training"]
-time_versions(FirstWritten, InputsAtOnce, WeightsAtOnce, WordsAtOnce)
+time_change(WordsAtOnce, WeightsAtOnce)
 print_profile(created(WordsAtOnce, V, H), inputs, targets, 15)
 
 # %% [markdown]
-# All that change 1 can save is the extra cost of twenty small products over one large one. Section
-# 7 asks where this extra cost comes from.
-#
-# Change 3 saves more than changes 1 and 2 together. One reason is the memory traffic. It costs most
-# for S, because S does not fit into a cache of one or two megabytes.
+# On the recorded machine, change 3 saved more than changes 1 and 2 together. One reason is the
+# memory traffic. It costs most for S, because S does not fit into a cache of one or two megabytes.
 #
 # The second profile shows in which parts changes 4 to 7 can still save time.
 #
@@ -562,7 +572,7 @@ def lstm(a, c, h_next, c_next):
 #
 # The new version makes the arrays for all time steps before the loop, and step t writes its part of
 # them. It gets U from a method, `laid_out`, which for now returns U itself. Change 7 will need it.
-# How much will change 4 save? We time changes 4 to 6 after change 6.
+# How much will change 4 save?
 
 
 # %% tags=["plain"]
@@ -597,14 +607,20 @@ class CompiledGates(WordsAtOnce):
 
 check_same(CompiledGates, WordsAtOnce)
 
+# %% tags=["training"]
+time_change(CompiledGates, WordsAtOnce)
+
 # %% [markdown]
+# Change 4 removes a thousand NumPy calls per training step. The gain may be small all the same: the
+# arrays of these calls take 16 KB each, small enough for the cache.
+#
 # ## 5. Softmax and loss in one pass
 #
-# Outside the loop, there are few calls, but the arrays are large. `softmax_loss` makes one pass
-# after another over arrays as large as z: for z + d, its maximum, the difference, e, its sum, p,
-# the copy, and the product with `scale`. Such an array takes 4.8 MB, more than most cores' caches,
-# but a single row of z takes 12 KB. So this kernel takes one row at a time, does all of this to it
-# in the cache, and overwrites it with its gradient.
+# Outside the loop, there are few calls, but the arrays are large. `softmax_loss` makes eight passes
+# over arrays as large as z: `z + d`, `max`, `z − max`, `exp`, `sum`, `e / sum`, `copy` and
+# `scale * dz`. Such an array takes 4.8 MB, more than most cores' caches, but a single row of z
+# takes 12 KB. So this kernel takes one row at a time, does all of this to it in the cache, and
+# overwrites it with its gradient.
 
 
 # %%
@@ -634,7 +650,13 @@ class OnePassSoftmax(CompiledGates):
 
 check_same(OnePassSoftmax, CompiledGates)
 
+# %% tags=["training"]
+time_change(OnePassSoftmax, CompiledGates)
+
 # %% [markdown]
+# Six of the eight passes read and write each of z's 1.2 million numbers, and two only read it. That
+# is 14 reads and writes per number. The kernel makes two. So change 5 saves 14 million in all.
+#
 # ## 6. One pass for the update
 #
 # The arrays of the update are even larger than z. A training step begins by setting the gradient g
@@ -656,8 +678,8 @@ def sgd(w, g, rate):
 
 
 # %% [markdown]
-# Does change 6 save more than change 5, or less? For each of the two changes, count the reads and
-# writes of whole arrays before and after it, and guess.
+# Does change 6 save more than change 5, or less? Count the reads and writes of whole arrays before
+# and after it, and guess.
 
 
 # %%
@@ -674,16 +696,11 @@ check_same(OnePassUpdate, OnePassSoftmax)
 print(f"the update changes {created(OnePassUpdate, V, H).size / 1e6:.1f} million weights")
 
 # %% tags=["training"]
-time_versions(WordsAtOnce, CompiledGates, OnePassSoftmax, OnePassUpdate)
+time_change(OnePassUpdate, OnePassSoftmax)
 
 # %% [markdown]
-# Change 4 removes a thousand NumPy calls per training step, but gains only a few percent. The
-# arrays of these calls take 16 KB each, small enough for the cache.
-#
-# In NumPy, the softmax made about 14 reads and writes for each of z's 1.2 million numbers; the
-# kernel makes two. The update made about 11 for each of the 1.5 million weights; now it makes five.
-# Change 5 saves 14 million reads and writes, change 6 only 9 million. Does change 5 save more time
-# in your run?
+# The update made about 11 reads and writes for each of the 1.5 million weights; now it makes five.
+# This saves 9 million, and change 5 saved 14 million. Did change 5 save more time in your run?
 #
 # ## 7. Few rows at full speed: U in panels (optional)
 #
@@ -782,7 +799,7 @@ print_columns({n: rate(seconds[n], 10, H * n) for n in COLUMNS})
 # and M the matrix, U or Uᵀ. A column of r M depends on only one column of M. So cut M (K rows) into
 # P *panels* M_p of 64 columns:
 #
-#     r M = r [M₁ M₂ … ] = [r M₁, r M₂, …]          M_p (K, 64)
+#     y = r M = r [M₁ M₂ … ] = [r M₁, r M₂, …]          M_p (K, 64)
 #
 # Each product r M_p is small: 20 · 200 · 64 is 256,000 multiplications. If the P panels are stacked
 # in one contiguous array (P, K, 64), one call of `np.matmul` computes all P products.
@@ -878,11 +895,11 @@ check_same(UInPanels, FirstWritten)         # seven small differences could have
 print(check(UInPanels))
 
 # %% tags=["training"]
-time_versions(OnePassUpdate, UInPanels)
+time_change(UInPanels, OnePassUpdate)
 
 # %% [markdown]
-# The products in the loops become much faster, but they have only a small part of all operations
-# (question 3). So the training step gains only a few percent.
+# However fast the products in the loops become, they have only a small part of all operations
+# (question 3). So the training step gains little.
 #
 # ## The library, and the floor
 #
@@ -945,7 +962,8 @@ def products(B):
 # %% [markdown]
 # ## The waterfall
 #
-# Now time everything in the same rounds: our eight versions, the library's model and the floor.
+# Now time our eight versions, the library's model and the floor, all in the same rounds. Each line
+# compares a version with the one above.
 
 
 # %%
@@ -992,13 +1010,13 @@ show(draw_waterfall(seconds, names, ms["the library"], floor, title), "14_waterf
 # *Your first guess.* The line `closest first guess` names the best one. NumPy's products were fast
 # from the start, so even the first version is not ten times as slow as the floor.
 #
-# *Your second guess.* Change 3 gains most, with five lines of NumPy. The first profile suggested
-# it: `predict` took more than half of the time. Change 1 gains least. The ranking is by ratio: a
-# millisecond that is saved late, from a shorter time, counts for more.
+# *Your second guess.* On the recorded machine, change 3 gains most, with five lines of NumPy. The
+# first profile suggested it: `predict` took more than half of the time. Change 1 gains least. The
+# ranking is by ratio: a millisecond that is saved late, from a shorter time, counts for more.
 #
 # The library, which also handles padding and layers, is about as fast as version 7.
 #
-# Is it the same in your run? Compare the recorded machine. Its list ends with section 7's numbers.
+# Compare the recorded machine. Its list ends with section 7's numbers.
 
 # %%
 print_recorded()
@@ -1017,12 +1035,13 @@ print_recorded()
 shares = shares_of(ms, parts)
 check_parts_add_up(1, shares.values())
 print_shares("UInPanels", shares)
+print_rest(shares)
 
 # %% [markdown]
 # *The rest* is rows of E, sums over rows, new arrays, making the panels, and Python between the
 # calls. Inside a training step, the products are also a little slower than on their own, because
 # less of their data is in the cache. This loss is part of the rest, too. If the rest is larger than
-# the three kernels together, profile it next.
+# the three kernels together, profile it next: time each of its parts inside the training step.
 #
 # The larger the products' share is, the less you can still save with better code *around* the
 # products. What helps then is faster products, as in change 7, or a model with fewer or smaller

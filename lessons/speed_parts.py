@@ -19,8 +19,6 @@ STYLES = {"h @ U": (0, "-", 0), "h @ panels": (0, "--", 1),
 COLOURS = {"faster": plotting.COLOURS[2], "slower": plotting.COLOURS[1],
            "too close to tell": "0.75"}
 
-GAP = 30            # between the matrices in `draw_product`, in rows or columns
-
 # The recorded machine's numbers: from this lesson on one core of an Intel Xeon with OpenBLAS's
 # SkylakeX kernels. Each is the mean of two runs of `python lessons/14_how_fast.py`.
 
@@ -113,6 +111,13 @@ def shares_of(milliseconds, parts):
     """{part: its share of the time of UInPanels, measured alone}, and the rest."""
     shares = {name: milliseconds[name] / milliseconds["UInPanels"] for name in parts}
     return shares | {"the rest": rest_of(shares)}
+
+
+def print_rest(shares):
+    """Print whether the rest is larger than the three kernels together."""
+    kernels = sum(shares[name] for name in ("softmax", "update", "gates"))
+    print("the rest is", "larger" if shares["the rest"] > kernels else "not larger",
+          "than the three kernels together")
 
 
 def repeats(rows):
@@ -247,11 +252,23 @@ def print_savings(seconds, versions):
     for before, name in zip([None, *versions], versions):
         line = f"{name:<14} {ms[name]:5.1f} ms"
         if before:
-            saved = round(ms[before] - ms[name], 1) + 0.0           # not -0.0
-            line += (f"   saves {saved:4.1f}   "
-                     f"{ratio(seconds[name], seconds[before])} times as fast: "
-                     f"{verdict(seconds[name], seconds[before])}")
+            line += saving(seconds, before, name)
         print(line, flush=True)
+
+
+def print_change(seconds, before, name):
+    """Print the times of two versions, and what the second one saves."""
+    ms = medians(seconds)
+    print(f"{before} {ms[before]:.1f} ms → {name} {ms[name]:.1f} ms"
+          f"{saving(seconds, before, name)}", flush=True)
+
+
+def saving(seconds, before, name):
+    """What the version `name` saves, compared with the version `before`, in words."""
+    ms = medians(seconds)
+    saved = round(ms[before] - ms[name], 1) + 0.0                   # not -0.0
+    return (f"   saves {saved:4.1f}   {ratio(seconds[name], seconds[before])} times as fast: "
+            f"{verdict(seconds[name], seconds[before])}")
 
 
 def print_distance(milliseconds):
@@ -324,6 +341,8 @@ def draw_waterfall(seconds, names, library, floor, title):
     """
     milliseconds = medians({name: seconds[name] for name in names})
     taken = falls(milliseconds, names)
+    verdicts = {name: verdict(seconds[name], seconds[before])
+                for before, name in zip(names, names[1:])}
     _, ax = plt.subplots(figsize=(10, 5.2), layout="constrained")
     first = milliseconds[names[0]]
     ax.barh(0, first, color=plotting.COLOURS[0])
@@ -331,8 +350,7 @@ def draw_waterfall(seconds, names, library, floor, title):
     label(ax, 0, first, f"{first:.1f} ms")
     for row, (name, fall) in enumerate(taken.items(), 1):
         after = milliseconds[name]
-        words = verdict(seconds[name], seconds[names[row - 1]])
-        ax.barh(row, fall, left=after, color=COLOURS[words])
+        ax.barh(row, fall, left=after, color=COLOURS[verdicts[name]])
         ax.plot([after, after], [row - 0.4, row + 1.4], color="0.5", linewidth=0.8)
         label(ax, row, max(after, after + fall), f"{-fall:+.1f} ms".replace("-", "−"))
     last = milliseconds[names[-1]]
@@ -342,11 +360,12 @@ def draw_waterfall(seconds, names, library, floor, title):
     ax.axvline(floor, color=plotting.COLOURS[5], linestyle="--",
                label=f"the floor: {floor:.1f} ms")
     for words, colour in COLOURS.items():
-        ax.barh(0, 0, color=colour, label=words)
+        if words in verdicts.values():
+            ax.barh(0, 0, color=colour, label=words)
     ax.set_yticks(range(len(names) + 2), [*names, "what is left", "the library"])
     ax.invert_yaxis()
-    ax.set(xlim=(0, 1.12 * max(first, library)), xlabel="milliseconds per training step",
-           title=title)
+    ax.set(xlim=(0, 1.12 * max(*milliseconds.values(), library)),
+           xlabel="milliseconds per training step", title=title)
     ax.legend(loc="center left")
     return ax
 
@@ -377,47 +396,25 @@ def draw_rates(rates, title, xlabel):
 
 
 def draw_panel_layout():
-    """The two products of the loop in panels of 64 columns, for 20 rows and H = 200; → Axes."""
-    first, second, result = (tint(plotting.COLOURS[n]) for n in (0, 4, 2))
-    _, ax = plt.subplots(figsize=(8.8, 3.9), layout="constrained")
-    draw_product(ax, 230, 330, (200, 800), [first], {5}, result)
-    write(ax, 630, 575, "M = U (200 × 800): 12 panels + 32 columns", "bottom")
-    write(ax, 582, 460, "Mₚ", "center")
-    write(ax, 100, 295, "r = h (20 × 200)", "top")
-    write(ax, 582, 295, "r Mₚ", "top")
-    draw_product(ax, 1150, 0, (800, 200), [first, second], {0, 1, 2}, result)
-    write(ax, 1250, 845, "M = Uᵀ (800 × 200):\n3 panels + 8 columns", "bottom")
-    write(ax, 1246, 630, "M′", "center")
-    write(ax, 1246, 230, "M″", "center")
-    write(ax, 720, 15, "r = da (20 × 800)", "bottom")
-    write(ax, 520, -35, "r′", "top")
-    write(ax, 920, -35, "r″", "top")
-    write(ax, 1250, -35, "r′ M′ + r″ M″", "top")
-    ax.set(xlim=(-20, 1400), ylim=(-110, 980), aspect=0.55,
-           title="A panel of M gives the columns of r M below it; a tall panel is cut in two")
+    """The product y = r M with M = U in panels of 64 columns, for 20 rows and H = 200; → Axes."""
+    of_r, of_panel = (tint(plotting.COLOURS[n]) for n in (0, 2))
+    _, ax = plt.subplots(figsize=(8.8, 2.6), layout="constrained")
+    draw_rectangle(ax, 0, 90, 200, 20, of_r)
+    for left, bottom, height in ((290, 0, 200), (1180, 90, 20)):            # M and y
+        for p, start in enumerate(range(0, 800, 64)):
+            draw_rectangle(ax, left + start, bottom, min(64, 800 - start), height,
+                           of_panel if p == 5 else "white")
+    write(ax, 245, 100, "×", "center")
+    write(ax, 1135, 100, "=", "center")
+    write(ax, 100, 120, "r = h (20 × 200)", "bottom")
+    write(ax, 690, 210, "M = U (200 × 800): 12 panels + 32 columns", "bottom")
+    write(ax, 642, -10, "M₆ (200 × 64)", "top")
+    write(ax, 1580, 120, "y = r M (20 × 800)", "bottom")
+    write(ax, 1532, 80, "r M₆ (20 × 64)", "top")
+    ax.set(xlim=(-40, 2000), ylim=(-50, 250), aspect=1.4,
+           title="r times one panel of M gives 64 columns of y")
     ax.axis("off")
     return ax
-
-
-def draw_product(ax, left, top, shape, colours, coloured, result):
-    """Draw r, M and r M: r has 20 rows, M is above r M and cut into panels.
-
-    left, top: the upper left corner of r M. shape: of M. colours: one for each part of r.
-    coloured: the numbers of the panels in these colours; the others are white. result: the colour
-    of their columns of r M.
-    """
-    inner, columns = shape
-    part = inner // len(colours)
-    for n, colour in enumerate(colours):
-        draw_rectangle(ax, left - GAP - inner + n * part, top - 20, part, 20, colour)
-    for p, start in enumerate(range(0, columns, 64)):
-        x = left + start
-        width = min(64, columns - start)
-        draw_rectangle(ax, x, top + GAP, width, inner, "white")
-        draw_rectangle(ax, x, top - 20, width, 20, result if p in coloured else "white")
-        for n, colour in enumerate(colours if p in coloured else ()):
-            bottom = top + GAP + inner - (n + 1) * part
-            draw_rectangle(ax, x, bottom, width, part, colour)
 
 
 def draw_rectangle(ax, left, bottom, width, height, colour):
