@@ -15,9 +15,9 @@
 #
 # You will do this once with a pencil, in ten minutes, on six words of three numbers each. Nothing
 # is trained in this lesson. Yet every attention in this course, up to the Transformer, takes the
-# same three steps: scores, weights, average. They differ from this lesson's in three ways: their
-# vectors are longer, their numbers are learnt, and some compute the scores differently. Bahdanau,
-# Cho & Bengio (2015) first used the idea for translation (lesson 06).
+# same three steps: scores, weights, average. Their vectors are longer and their numbers are learnt,
+# and some of them compute the scores in another way. Bahdanau, Cho & Bengio (2015) first used the
+# idea for translation (lesson 06).
 
 # %%
 print("Lesson 00: attention on paper", flush=True)
@@ -251,8 +251,8 @@ assert 0 < crossing < 1
 #
 # No curve jumps. A small change in the question makes a small change in every weight, and therefore
 # in the context. That is why we use the softmax and do not simply take the best word: what changes
-# smoothly has a derivative, and what has a derivative can be learnt. The rule "take the best word"
-# jumps, so its derivative is 0 between the jumps and does not exist at a jump.
+# smoothly has a derivative, and what has a derivative can be improved step by step. The rule "take
+# the best word" jumps, so its derivative is 0 between the jumps and does not exist at a jump.
 #
 # And why does the factor of 3 make the differences easier to see? A longer query asks *louder*: its
 # length decides how much more weight the best word gets than the others. To see this, we ask
@@ -423,9 +423,10 @@ assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 # printed line are equal: the slope is the difference between the word's vector and the context,
 # times the weight that the word already has.
 #
-# Why is that so? And a model tells us only its *loss*, one number that says how wrong it is. How
-# does each score learn from this number whether to go up or down? Lesson 01 answers both questions.
-# At its end, it derives the gradient of the softmax, and from it our slope, α_j (x_j − c).
+# Two questions remain. Why is that so? And how does a score learn whether to go up or down, if a
+# model tells us only its *loss*, one number that says how wrong it is? Lesson 01 answers both
+# questions. At its end, it derives the gradient of the softmax, and from it our slope, α_j (x_j −
+# c).
 
 # %% [markdown]
 # ## What others call it

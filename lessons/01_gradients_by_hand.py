@@ -95,8 +95,7 @@ show(plotting.diagram(boxes, arrows, title="forward along the arrows, backward a
 # And we believe nothing until we have measured it. A central difference moves a number a little up
 # and a little down, and divides the change of L by the distance between the two positions, as in
 # lesson 00. The library's `numeric_gradient` does this for each number of an array. It measures at
-# four positions, two above and two below: the slope is (8 (L(+ε) − L(−ε)) − (L(+2ε) − L(−2ε))) /
-# 12ε, where L(+ε) is L after the number was raised by ε. The section on ε shows why.
+# four positions instead of two, which is more exact (see *Which ε?*).
 
 
 # %%
@@ -513,8 +512,9 @@ assert said == "PASSES"
 #
 #     ε L'''/3 − δ L/2ε² = 0,   so   ε³ = 3 δ L / (2 L''')
 #
-# If L and L''' are of similar size, the best ε is near δ^(1/3), a few millionths. With four points,
-# the remainder contains ε⁴ instead of ε². Then the best ε is larger, near δ^(1/5), a few
+# If L and L''' are of similar size, the best ε is near δ^(1/3), a few millionths. The library's
+# four points give the slope (8 (L(+ε) − L(−ε)) − (L(+2ε) − L(−2ε))) / 12ε. In this mixture the ε²
+# terms cancel, and the remainder contains ε⁴. Then the best ε is larger, near δ^(1/5), a few
 # ten-thousandths, and the error at this ε is smaller.
 #
 # We measure the error of dW for many ε. In float32, δ is about 6e-8. Guess the smallest error that

@@ -612,9 +612,10 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # ## Can it learn from a vanished gradient?
 #
 # We train the network that failed at n = 8 again, from the same initial parameters, now for longer
-# and on new sequences. One step back has two factors, that of the tanh and that of Uᵀ. For each,
-# the table has our estimate, rms(1 − h²) or g, and the measured factor, a geometric mean over the
-# nine steps back. Guess: will the network learn? And what will the share do first?
+# and on new sequences. One step back has two factors, that of the tanh and that of Uᵀ. For each of
+# them, the table has two columns: our estimate, which is rms(1 − h²) for the tanh and g for Uᵀ, and
+# the measured factor, a geometric mean over the nine steps back. Guess: will the network learn? And
+# what will the share do first?
 
 # %% tags=["training"]
 watch_recall(share_at_first, gain)
@@ -655,9 +656,9 @@ print(f"by then, the share is {min(grown):.0f} to {max(grown):,.0f} times what i
 # gradient is the cause, because the symbol's way forward opens at the same time.
 #
 # So a vanished gradient can come back: a small gradient still has a direction, and training can
-# follow it. Nothing guarantees this: two of the five networks stopped partway. Their starting
-# weights alone do not decide it, because with other training sequences, both learn the task (answer
-# 6). Adam helps to wake a network (question 8).
+# follow it. Nothing guarantees this: two of the five networks stopped partway. It is not only a
+# matter of the starting weights: with other training sequences, the same two networks learn the
+# task (answer 6). Adam helps to wake a network (question 8).
 #
 # ## How far back can it learn?
 #

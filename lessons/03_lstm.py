@@ -7,12 +7,12 @@
 # **Needs:** lesson 02. **Time:** 50 minutes to read, about 12 of them for the optional part B;
 # 1 minute to run.
 #
-# Lesson 02's networks forgot: after 32 symbols of noise they could not say which symbol had come
-# first. Going back in time, the gradient was multiplied by one matrix after another, until little
-# of it was left. The famous cure is the **LSTM**, long short-term memory (Hochreiter &
-# Schmidhuber 1997). Its state has a second part, the **cell state**, and a step can keep the cell
-# state and add to it, instead of rewriting it. **Gates** decide what enters the cell state, what
-# stays in it, and what the rest of the network sees of it.
+# Lesson 02's networks hardly learnt to remember: after 32 symbols of noise they could not say which
+# symbol had come first. Going back in time, the gradient was multiplied by one matrix after
+# another, until little of it was left. The famous cure is the **LSTM**, long short-term memory
+# (Hochreiter & Schmidhuber 1997). Its state has a second part, the **cell state**, and a step can
+# keep the cell state and add to it, instead of rewriting it. **Gates** decide what enters the cell
+# state, what stays in it, and what the rest of the network sees of it.
 #
 # Make two guesses now:
 #
@@ -529,7 +529,7 @@ for name, counts in RUNS_THAT_LEARNT.items():
 # | the LSTM | U starts | compared with Elman's network |
 # |---|---|---|
 # | b_f = 0 | small | no clear difference: 18 runs to 16 at n = 4, 3 to 1 at n = 8, none beyond |
-# | b_f = 0 | orthogonal | worse: 10 runs to 17 at n = 8, and 0 to 5 at n = 16 |
+# | b_f = 0 | orthogonal | probably worse: 10 runs to 17 at n = 8, and 0 to 5 at n = 16 |
 # | b_f = 5 | either | far better: nearly every run learns, even at n = 32 |
 #
 # The gates alone are not a cure. The cure is a forget gate that *starts open*, which Gers et al.
@@ -558,8 +558,8 @@ for name, counts in RUNS_THAT_LEARNT.items():
 # the first symbol. We measure it in the same seven networks before training, as they read the
 # task's inputs with n = 64.
 #
-# The network answers from its last h. We start the gradient there, with a random vector, because
-# before training the loss's own gradient is almost as arbitrary. We measure the gradient of the
+# The network answers from its last h. We start the gradient there, with a random vector. Before
+# training, the loss's own gradient would be almost as arbitrary. We measure the gradient of the
 # state k steps back: of h in Elman's network, of h and c together in an LSTM. Its length, divided
 # by the length at the start, is the *share that arrives*. The figure shows it for all k. Solid
 # lines are LSTMs, dashed lines are Elman networks, and hollow markers mean an orthogonal U. The

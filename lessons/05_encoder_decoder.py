@@ -351,8 +351,8 @@ print(check(word_backward))
 # %% [markdown]
 # ## The same as the library
 #
-# The library works on batches, with compiled kernels, and treats the fixed vector as attention that
-# always attends to the last word. Its loss and its gradients must still equal ours.
+# The library works on batches, with compiled loops. It computes the fixed vector as a special
+# attention, with all its weight on the last word. Its loss and its gradients must still equal ours.
 
 # %%
 L, cache = forward(source, target, model)
@@ -644,10 +644,10 @@ for name in ("fixed vector, 64", "fixed vector, 32"):
                   f"q^(n+1) = {predicted:6.1%}, whole copies right {exact:6.1%}")
 
 # %% [markdown]
-# They agree within a few percentage points. (q^(n+1) is often a little too high: some positions are
-# harder than others, and then the product of their shares is below the power of the mean.) q falls
-# gradually, but q^(n+1) falls steeply: with 64 numbers, at 9 to 11 symbols, about three of four
-# symbols are still right, but hardly any whole copy is.
+# They agree within a few percentage points. (q^(n+1) is often a little too high. If some positions
+# are harder than others, the product of their shares is smaller than the same power of their mean.)
+# q falls gradually, but q^(n+1) falls steeply: with 64 numbers, at 9 to 11 symbols, about three of
+# four symbols are still right, but hardly any whole copy is.
 #
 # When a copy fails, which part of it survives, the beginning or the end? The *last* symbol read is
 # the nearest to c in time. Guess, and then look at sequences of twelve symbols (right-hand panel).
@@ -714,8 +714,8 @@ for task, shares in {"copy": by_place["fixed vector, 64"], "reverse": of_reverse
 # | **what we see** | first three | first three, by much less |
 #
 # In copying, the delay is the same for all symbols of a sequence. No hypothesis alone fits both
-# tasks. Being read early seems to help. In `reverse`, this favours the last three, but something
-# outweighs it: the order of writing, or the delay (question 5).
+# tasks. Being read early seems to help. In `reverse`, this favours the last three. The order of
+# writing or the short delay must outweigh it (question 5).
 
 # %% tags=["training"]
 assert -0.1 < gaps["reverse"] < gaps["copy"]

@@ -506,7 +506,7 @@ show(ax, "08_start")
 # %% [markdown]
 # At d_k = 16, with two seeds and three epochs, the start decides. If the scores *begin* small, a
 # model trains about as well without the division as with it. If they begin large, the model falls
-# far behind, and dividing them during training does not save it. A vanishing gradient hardly
+# far behind, and dividing them during training helps only a little. A vanishing gradient hardly
 # explains this, because at this size the random queries had a *larger* gradient without the
 # division.
 #
@@ -540,9 +540,10 @@ print("Such a decoder on our pairs, before training and not divided: the scores 
       f"{variance_of_scores(create_dot(pairs, 1), pairs):.3f}.")
 
 # %% [markdown]
-# Here the division makes the model *worse*, and we do not know why. But it had nothing to cure: on
-# our pairs, the variance of these scores before training is only 0.001, so no model is sure too
-# early. Measure the variance of the scores before you add the division, and compare both.
+# Here the division makes the model *worse*, and we do not know why. But at the start, it had
+# nothing to cure: on our pairs, the variance of these scores before training is only 0.001, so the
+# untrained model is not sure of anything. Measure the variance of the scores before you add the
+# division, and compare both.
 #
 # ## Many heads
 #

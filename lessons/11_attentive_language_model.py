@@ -651,7 +651,8 @@ print(f"single: {letters_right(copiers['single'], batch).mean():.0%} of all lett
 # reach into the first dots, whose states still hold letters. The first column is dark, and yet the
 # first letter is right in most sequences, so later states must hold it, too. The last tanh must
 # extract the right letter from the mixture, and succeeds for about three letters out of four. It
-# cannot take them from h_t: without the context, the model only guesses.
+# hardly takes them from h_t: without the context, the model only guesses, and so does the tanh
+# layer, which reads h_t alone.
 #
 # ## Is the attention used?
 #

@@ -514,7 +514,7 @@ show(draw_answers(right, title), "12_roles_or_room")
 # %% [markdown]
 # At first, the paper's idea seems to work: the two models with separate parts are far ahead of one
 # vector of 8, which is hardly better than guessing. The tanh layer does worse than guessing:
-# without attention, the LSTM would have to keep all five pairs. It is about as good as a guess
+# without attention, the LSTM would have to keep all five pairs. It is not even as good as a guess
 # among all ten letters, first and second ones. (On another processor, single seeds may differ.)
 #
 # But *one* vector of 16 beats the separate parts. It has more parameters than two parts, but fewer
@@ -532,8 +532,8 @@ show(draw_answers(right, title), "12_roles_or_room")
 #
 # Only the predictions after a question have a loss. So query and predict have terms only at the
 # three questions. Key and value have terms only before the last question. For each pair of roles,
-# we average over the states that have both terms. The cosine of two random vectors of 8 numbers is
-# often far from 0, but its mean over a thousand states or more is not.
+# we average over the states that have both terms. One cosine of two random vectors of 8 numbers is
+# often far from 0. The mean of a thousand or more such cosines is close to 0.
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -669,10 +669,12 @@ show(draw_recorded(), "12_all_cuts")
 print_pairs()
 
 # %% [markdown]
-# *Query and predict.* Apart or together, the mean is the same. Predict even seems to help the
-# others: `q k v | p`, which takes only predict out of the shared vector, is the worst cut of all,
-# far below the uncut vector of 8. (In question 4, one vector of 8 loses predict, and falls almost
-# as low.) **Innocent**, as far as these cuts show.
+# *Query and predict.* Apart or together, the mean is the same. (This comparison has a flaw: the two
+# cuts that separate this pair give each part two roles, and the two that do not give one part
+# three. A gain from one could hide a loss from the other.) Predict even seems to help the others:
+# `q k v | p`, which takes only predict out of the shared vector, is the worst cut of all, far below
+# the uncut vector of 8. (In question 4, one vector of 8 loses predict, and falls almost as low.)
+# **Innocent**, as far as we can see.
 #
 # *Query and key.* The standard error of the difference is about 3 points, so on average, we cannot
 # tell. But luck does not explain what happens seed by seed: if query and key are apart, more seeds
@@ -736,10 +738,9 @@ show(draw_readable(known, right, titles), "12_probe")
 # | query and key | lack of room | more perfect seeds, and more failures | there is room | open |
 #
 # Why did the paper's parts help? More numbers in the state are not enough. All seven cuts into two
-# parts have 16, but the three with key and value together help less, or do harm. (The five cuts
-# into parts of 4 that we tried do not help: question 4.) We see no gain from the paper's third
-# part. It seemed to help with each of three seeds, but with forty, `q k | v | p` has a lower mean
-# than `q k | v p`.
+# parts have 16, but the three with key and value together help less, or do harm. We see no gain
+# from the paper's third part. It seemed to help with each of three seeds, but with forty,
+# `q k | v | p` has a lower mean than `q k | v p`.
 #
 # But there is another remedy, which needs no cut: more numbers *for each role*. In one vector of
 # 13, each role reads 13 numbers. Its mean is above that of every cut in the figure, with fewer
@@ -827,10 +828,10 @@ print("the 4-gram: outputs and gradients equal the library's")
 # We have repeated the paper's experiment on a smaller text from Wikipedia, WikiText-2, with a
 # window of 5 (`numpy-attention reproduce wikitext-…`). The seven models are the LSTM alone, the
 # readers of this lesson, and a linear layer, which is the tanh layer without the tanh. Each has 7
-# million parameters, nearly all of them in the word vectors and the output layer. Their number
-# depends on the length of *one* part, because word vectors and y are as long as one part. So three
-# parts of 97 cost about as much as one vector of 102, although their state has 291 numbers. Guess:
-# do three parts beat the LSTM? And does the 4-gram, without attention, keep up with them?
+# million parameters, nearly all of them in the word vectors and the output layer. Word vectors and
+# y are as long as one part, so the length of one part decides how many parameters a model has. So
+# three parts of 97 cost about as much as one vector of 102, although their state has 291 numbers.
+# Guess: do three parts beat the LSTM? And does the 4-gram, without attention, keep up with them?
 
 # %% tags=["training"]
 print_wikitext()

@@ -655,7 +655,8 @@ time_change(OnePassSoftmax, CompiledGates)
 
 # %% [markdown]
 # Six of the eight passes read and write each of z's 1.2 million numbers, and two only read it. That
-# is 14 reads and writes per number. The kernel makes two. So change 5 saves 14 million in all.
+# is 14 reads and writes per number, and the kernel makes two. So change 5 saves twelve for each of
+# the 1.2 million numbers, about 14 million in all.
 #
 # ## 6. One pass for the update
 #
@@ -1007,8 +1008,10 @@ title = f"From {first / floor:.1f} to {last / floor:.2f} times the floor; larges
 show(draw_waterfall(seconds, names, ms["the library"], floor, title), "14_waterfall")
 
 # %% [markdown]
-# *Your first guess.* The line `closest first guess` names the best one. NumPy's products were fast
-# from the start, so even the first version is not ten times as slow as the floor.
+# *Your first guess.* The line `closest first guess` names the best one. On the recorded machine, it
+# is three times. Your run may say twice: the slower a machine's products are, the less the rest of
+# the step matters. NumPy's products were fast from the start, so even the first version is not ten
+# times as slow as the floor.
 #
 # *Your second guess.* On the recorded machine, change 3 gains most, with five lines of NumPy. The
 # first profile suggested it: `predict` took more than half of the time. Change 1 gains least. The
