@@ -425,8 +425,8 @@ assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 #
 # Two questions remain. Why is that so? And how does a score learn whether to go up or down, if a
 # model tells us only its *loss*, one number that says how wrong it is? Lesson 01 answers both
-# questions. At its end, it derives the gradient of the softmax, and from it our slope, α_j (x_j −
-# c).
+# questions. At its end, it derives the gradient of the softmax, and from this α_j (x_j − c), our
+# slope.
 
 # %% [markdown]
 # ## What others call it

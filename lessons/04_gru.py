@@ -537,8 +537,8 @@ print(f"the strongest in 24 Elman networks, 700 windows: {STRONGEST}")
 # %% [markdown]
 # An Elman unit can hold the answer, but training found such a unit in none of these networks, not
 # on three times as many windows, and not with 224 units, which have as many parameters as the GRU.
-# So here, gates matter for *learning*, not for holding. But they must start open: with all b_z = 0,
-# only two of five GRUs find such a unit (question 6). (Could many Elman units hold the answer
+# So here, gates matter for *learning*, not for holding. But their start matters, too: with all b_z
+# = 0, only two of five GRUs find such a unit (question 6). (Could many Elman units hold the answer
 # together? Question 8.)
 #
 # ## What is the reset gate worth?
