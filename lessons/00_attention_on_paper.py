@@ -15,9 +15,9 @@
 #
 # You will do this once with a pencil, in ten minutes, on six words of three numbers each. Nothing
 # is trained in this lesson. Yet every attention in this course, up to the Transformer, takes the
-# same three steps: scores, weights, average. Their vectors are longer and their numbers are learnt,
-# and some of them compute the scores in another way. Bahdanau, Cho & Bengio (2015) first used the
-# idea for translation (lesson 06).
+# same three steps: scores, weights, average. In the later lessons, the vectors are longer, the
+# numbers are learnt, and some scores are computed in another way. Bahdanau, Cho & Bengio (2015)
+# first used the idea for translation (lesson 06).
 
 # %%
 print("Lesson 00: attention on paper", flush=True)

@@ -678,8 +678,8 @@ show(ax, "01_training")
 # V = 47, the perplexity of equal probabilities, because a model with random parameters prefers some
 # letters, and they are often the wrong ones.
 #
-# From step 1,000 to step 2,000 it rises a little. That is the noise of the random draws, which dies
-# away as the learning rate falls to 0.
+# In our run, it rises a little from step 1,000 to step 2,000. That is the noise of the random
+# draws, which dies away as the learning rate falls to 0.
 #
 # What does the model know after training? Guess what it expects after a "q".
 
@@ -766,8 +766,14 @@ print("it writes:", "".join(vocabulary.decode(letters)).replace("\n", " / "))
 # %%
 z = rng.standard_normal(5)
 dp = rng.standard_normal(5)
-p = np.exp(z) / np.exp(z).sum()
-check_gradient("dz", p * (dp - p @ dp), lambda: dp @ np.exp(z) / np.exp(z).sum(), z)
+
+
+def softmax():
+    return np.exp(z) / np.exp(z).sum()
+
+
+p = softmax()
+check_gradient("dz", p * (dp - p @ dp), lambda: dp @ softmax(), z)
 
 # %% [markdown]
 # This explains the nudge of lesson 00. There, α was the softmax of the scores, and the context was

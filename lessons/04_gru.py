@@ -426,8 +426,8 @@ for name, (at_16, at_32) in RUNS_THAT_LEARNT.items():
 #
 # Now a text. A model reads the Bible letter by letter, in **windows** of 100 letters, 16 of them in
 # each training step. It *carries* its state from one window to the next, but the gradient stays
-# within a window. We measure the **bits per letter** on held-out text: the mean of −log2 p, where p
-# is the model's probability of the next letter.
+# within a window. We measure the **bits per letter** on held-out text, which it was not trained on:
+# the mean of −log2 p, where p is the model's probability of the next letter.
 #
 # The numbers of b_z start evenly spread from −1 to 5, so that some units start by taking and others
 # by keeping.
