@@ -8,8 +8,9 @@
 # to run.
 #
 # Every model in this course learns from gradients that somebody derived on paper and typed in. In
-# this lesson, that somebody is you. The model is the smallest language model there is: it guesses
-# the next letter from the letter before it, in about five lines forward and five backward.
+# this lesson, that somebody is you. *How do you know that such a gradient is right?* The model is
+# the smallest language model there is: it guesses the next letter from the letter before it, in
+# about five lines forward and five backward.
 #
 # You will check each gradient by nudging numbers. Then you will plant bugs, to see what they look
 # like and where they can hide. Finally, the model learns from a text. Counting tells us in advance
@@ -25,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from course import caught, show
-from matplotlib import colors, pyplot as plt
+from matplotlib import pyplot as plt
 
 from numpy_attention import plotting
 from numpy_attention.data.datasets.corpora import load_text
@@ -118,8 +119,7 @@ def check_gradient(name, ours, loss, array):
 #     dz_v = p_v − [v = y]
 #
 # The bracket [v = y] is 1 for v = y and 0 for every other v. Its five values form the *one-hot*
-# vector of y. So dz is p minus this vector: the prediction minus the truth. (If we had taken the
-# two lines one by one, we would have met dp_y = −1/p_y, which blows up if p_y is almost 0.)
+# vector of y. So dz is p minus this vector: the prediction minus the truth.
 #
 # Guess before you look: which scores should fall to make L smaller?
 
@@ -200,13 +200,12 @@ assert np.allclose(dE, measured, atol=1e-8)
 #
 #     dz = (p − onehot(y)) / N   row n of onehot(y) is the one-hot vector of y_n
 #
-# Before you see this in NumPy, write it yourself. As in lesson 00, each exercise is a file with a
-# gap, this time for a backward pass:
+# Each exercise is a file with a gap, as in lesson 00, this time for a backward pass:
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start cross-entropy`.
 #
-# There is still only *one* E, *one* W and *one* b, and all N pairs use them. So each of the three
-# receives a gradient from every pair, and these gradients **add up**:
+# All N pairs use the same E, W and b. So each of the three receives a gradient from every pair, and
+# these gradients **add up**:
 #
 #     db = Σ_n dz_n              every pair used b
 #     dW = dzᵀ h                 every pair used W: Σ_n dz_n h_nᵀ as a product (V, N)(N, D)
@@ -222,12 +221,10 @@ assert np.allclose(dE, measured, atol=1e-8)
 # > **Exercise.** Write it yourself: `numpy-attention exercise start linear`.
 #
 # Here is the whole model in plain NumPy. (From now on, every lesson has such a cell, and it is
-# marked `plain`.) The base class `Module` turns the array fields into parameters, and provides a
-# place for their gradients: `model.zeros_like()` returns a *gradient model*. This is another
-# Bigram, full of zeros. Its W will hold ∂L/∂W. `backward` *adds* to the gradient model and does not
-# overwrite it, because a loss may use the same model twice. The *cache* holds the arrays of
-# `forward` that `backward` needs. If L is only a part of a larger loss, `dloss` is the derivative
-# of the larger loss with respect to L. Otherwise it is 1.
+# marked `plain`.) The base class `Module` turns the array fields into parameters.
+# `model.zeros_like()` returns a *gradient model*, another Bigram full of zeros, whose W will hold
+# ∂L/∂W. `backward` *adds* to it, because a loss may use the same model twice. The *cache* holds the
+# arrays of `forward` that `backward` needs. `dloss` is 1, unless L is only a part of a larger loss.
 
 
 # %% tags=["plain"]
@@ -273,9 +270,9 @@ def onehot(ids, like):
 #     L(w ± ε) = L ± ε L' + ε² L''/2 ± ε³ L'''/6 + …              Taylor series
 #     (L(w + ε) − L(w − ε)) / 2ε = L' + ε² L'''/6 + …
 #
-# In the difference, the terms with an even power of ε cancel. So this *central* difference has an
-# error of O(ε²): for small ε, the error is at most a constant times ε². A one-sided difference,
-# (L(w + ε) − L(w)) / ε, has an error of O(ε). For training, two forward passes for every number of
+# In the difference, the terms with an even power of ε cancel. So for small ε, the error of this
+# *central* difference is at most a constant times ε². That of a one-sided difference,
+# (L(w + ε) − L(w)) / ε, is a constant times ε. For training, two forward passes for every number of
 # every parameter would be hopelessly slow. For checking they are perfect, because they use no line
 # of the backward pass.
 
@@ -323,12 +320,11 @@ for name, array in tiny.named_parameters():
     assert error < 1e-6
 
 # %% [markdown]
-# All three gradients are right. The library's `gradcheck` does the same for any Module. It measures
-# as `numeric_gradient` does, so its error is only O(ε⁴). Instead of dloss = 1, it draws a random
-# **upstream gradient** (the gradient that arrives from later layers). The relative error of an
-# element is the difference, divided by the element's size. If the element is tiny, the divisor is a
-# thousandth of the array's largest element instead. A check passes if all relative errors are below
-# 1e-6.
+# All three gradients are right. The library's `gradcheck` does the same for any Module, with two
+# differences. It measures as `numeric_gradient` does, at four positions. And instead of dloss = 1,
+# it draws a random **upstream gradient**, the gradient that arrives from later layers. A check
+# passes if all relative errors are below 1e-6. (If an element is tiny, its difference is divided by
+# a thousandth of the array's largest element.)
 
 # %%
 print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
@@ -383,21 +379,12 @@ print("letters read:", xs)
 report = caught(check, LastWins(tiny.E, tiny.W, tiny.b), xs, ys)
 assert "grads.E[x] += dz @ self.W" in str(report)
 
-# %%
-upstream = np.random.default_rng(2).standard_normal()       # the dloss that gradcheck draws
-*_, p_tiny = cache
-drows_tiny = (p_tiny - onehot(ys, p_tiny)) * (upstream / 7) @ tiny.W        # dh (7, 3)
-of_letter_2 = drows_tiny[xs == 2, 1]
-print("dh, element 1, where letter 2 was read:", of_letter_2)
-print(f"their sum {of_letter_2.sum():.6f}, the last alone {of_letter_2[-1]:.6f}")
-
 # %% [markdown]
 # Read the report line by line. Only E is wrong. db and dW are right and are computed from dz, so dz
 # is almost certainly right, too. That leaves the last line of `backward`. The report names this
 # line and its mistake: an id that occurs twice is added once. To find the mistake, gradcheck tries
-# small edits of the line until one makes all gradients right. The report also shows one wrong
-# element, [2, 1], and letter 2 was read three times. The two lines below the report add up this
-# element by hand: the sum of all three is right, and the bug keeps only the last.
+# small edits of the line until one makes all gradients right. It also shows one wrong element,
+# [2, 1]: letter 2 was read three times, and only the last of the three was added.
 #
 # Now the second bug. The forward pass takes the *mean* of N losses, but this backward pass forgets
 # to divide by N.
@@ -417,9 +404,9 @@ summing.backward(1.0, cache, wrong)
 print("wrong db ÷ right db:", wrong.b / grads.b)
 
 # %% [markdown]
-# All gradients are wrong, and all by the same factor: 7, the number of pairs. Whenever you find a
-# factor (2, 1/2, −1, N, the length of something), ask where it could come from. With both bugs, the
-# first clue was which gradients are wrong and which are right.
+# All gradients are wrong, and all by the same factor: 7, the number of pairs. With both bugs, the
+# first clue was which gradients are wrong and which are right. And whenever you find a factor (2,
+# 1/2, −1, N, the length of something), ask where it could come from.
 #
 # ## What a check cannot see
 #
@@ -446,8 +433,7 @@ assert said == "PASSES"
 
 # %% [markdown]
 # The bug is still in the code, but these letters do not reveal it. So **check with ids that occur
-# twice**. In later lessons, check with masks and with several time steps, too: a bug in the code
-# for masks stays hidden if the check uses no mask.
+# twice**, and in later lessons with masks and with several time steps.
 #
 # The next bug is a matrix transposed by mistake, dh = dz Wᵀ instead of dh = dz W. We check it four
 # times: with D = 3, and three times with D = V = 5, where W is random, then symmetric, then 0.
@@ -472,11 +458,11 @@ print("…and W symmetric:  ", verdict(Exchanged(square.E, symmetric, square.b),
 print("…and W = 0:        ", verdict(Exchanged(square.E, 0 * square.W, square.b), xs, ys))
 
 # %% [markdown]
-# Two of the four find the bug. With D = 3, NumPy raises an error at once, because the shapes do not
-# fit. With D = V = 5 the shapes fit, so only the check finds the bug. If W is symmetric, Wᵀ is W,
-# and the check passes. So **choose sizes that all differ**: then Wᵀ does not fit. If W = 0, a
-# common initial value, the right dh and the wrong dh are both 0, and the check passes, too. So
-# **check at random parameters, including the biases**. `randomize` draws them.
+# Two of the four find the bug. With D = 3, the shapes do not fit, and NumPy raises an error at
+# once. With D = V = 5 they fit, so only the check finds the bug. If W is symmetric, Wᵀ is W, and
+# the check passes. So **choose sizes that all differ**: then Wᵀ does not fit. If W = 0, a common
+# initial value, the right dh and the wrong dh are both 0, and the check passes, too. So **check at
+# random parameters, including the biases**. `randomize` draws them.
 #
 # The last bug is the deepest, because its backward pass contains no mistake at all. It is the
 # *forward pass* that is wrong: it predicts x, the letter just read, instead of y.
@@ -495,9 +481,8 @@ assert said == "PASSES"
 # %% [markdown]
 # This model passes. A check shows that `backward` is the derivative of `forward` at one point. It
 # does not show that `forward` is what you meant. This model would train to a loss of almost 0, and
-# yet it would only have learnt to repeat what it reads. So compare your results with known ones
-# (the lowest possible loss, a paper, another implementation), and suspect a result that is too
-# good.
+# yet it would only have learnt to repeat what it reads. So compare your results with known ones,
+# and suspect a result that is too good.
 #
 # ## Which ε?
 #
@@ -508,14 +493,11 @@ assert said == "PASSES"
 #
 #     ε² L'''/6 + δ L/2ε
 #
-# Its derivative with respect to ε is 0 at the best ε:
+# and somewhere in between, it is smallest. The library measures at four positions:
 #
-#     ε L'''/3 − δ L/2ε² = 0,   so   ε³ = 3 δ L / (2 L''')
+#     L' ≈ (8 (L(w + ε) − L(w − ε)) − (L(w + 2ε) − L(w − 2ε))) / 12ε
 #
-# If L and L''' are of similar size, the best ε is near δ^(1/3), a few millionths. The library's
-# four points give the slope (8 (L(+ε) − L(−ε)) − (L(+2ε) − L(−2ε))) / 12ε. In this mixture the ε²
-# terms cancel, and the remainder contains ε⁴. Then the best ε is larger, near δ^(1/5), a few
-# ten-thousandths, and the error at this ε is smaller.
+# Here the ε² terms cancel, too. So a larger ε is best, and its error is smaller.
 #
 # We measure the error of dW for many ε. In float32, δ is about 6e-8. Guess the smallest error that
 # any ε can give there: is it below a millionth, as gradcheck demands?
@@ -535,7 +517,6 @@ epsilons = 10.0 ** np.arange(-11, 0.1, 0.5)
 curves = {
     "2 points, float64": curve_of(central, tiny),
     "4 points, float64": curve_of(numeric_gradient, tiny),
-    "2 points, float32": curve_of(central, tiny.astype(np.float32)),
     "4 points, float32": curve_of(numeric_gradient, tiny.astype(np.float32)),
 }
 
@@ -552,27 +533,13 @@ ax.set_ylabel("error ÷ largest element of dW")
 ax.set_title("left of the minimum: rounding; right: Taylor's remainder")
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 show(ax, "01_epsilon")
-assert min(curves[f"{n} points, float32"].min() for n in (2, 4)) > 1e-6
+assert curves["4 points, float32"].min() > 1e-6
 assert curves["2 points, float64"].min() < 1e-6
 
-# %%
-third = (p_tiny * (1 - p_tiny) * (1 - 2 * p_tiny)).T @ tiny.E[xs] ** 3 / 7      # one for each W_vj
-largest = np.abs(third).max()
-best = (3 * 1e-16 * loss / (2 * largest)) ** (1 / 3)
-print(f"L = {loss:.2f}, largest L''' {largest:.4f}; the formula for 2 points gives ε = {best:.0e}")
-
 # %% [markdown]
-# Each curve has a minimum, as predicted. All four are at a larger ε than we estimated. The
-# estimates took L''' to be as large as L, but it is much smaller. The third derivative of log Σ_k
-# exp(z_k) with respect to one score is p (1 − p)(1 − 2p), whose size is always below 0.1. For W_vj,
-# it is multiplied by h_j³ and averaged over the pairs. With the largest L''' of any W_vj, the
-# formula for two points gives nearly the ε that we measured. With four points, the fifth derivative
-# takes the place of L'''.
-#
-# In float32, no ε reaches a millionth, with two points (green) or with four (pink), so even a
-# correct backward pass would fail the check. **Train in float32, check in float64.** On the left,
-# both curves are flat, at exactly 1. There ε is so small that L, rounded to a float32, does not
-# change at all. So the difference is 0, and the error is as large as dW itself.
+# Each curve has a minimum, as predicted. In float32, no ε reaches a millionth, even with four
+# positions, so a correct backward pass would fail the check. **Train in float32, check in
+# float64.**
 #
 # ## Train
 #
@@ -599,11 +566,9 @@ print(f"{len(text):,} letters, {V} ids, 4 of them special. It begins:\n{text[:13
 #
 #     count(x) p(y | x) − count(x, y)
 #
-# This is 0 if p(y | x) = count(x, y) / count(x). Since L is convex in z (it curves downwards in no
-# direction), no other choice is better. So counting gives us the floor.
-#
-# For comparison, we also compute the perplexity of a model that knows only how frequent each letter
-# is.
+# This is 0 if p(y | x) = count(x, y) / count(x), so counting gives us the floor. (L is convex in z,
+# so no other choice is better.) For comparison, we also compute the perplexity of a model that
+# knows only how frequent each letter is.
 
 
 # %% tags=["training"]
@@ -619,9 +584,9 @@ print(f"perplexity of letter frequencies {unigram:.2f}, of the best bigram {floo
 
 # %% [markdown]
 # Each step of stochastic gradient descent draws some pairs at random, and moves every parameter
-# against its gradient. Because the random pairs make the gradient noisy, we let the learning rate
-# fall to 0 in a straight line. `model.vector` is one array with all parameters, and `grads.vector`
-# has their gradients in the same order.
+# against its gradient. The learning rate falls to 0 in a straight line, so that the noise of the
+# draws dies away. `model.vector` is one array with all parameters, and `grads.vector` has their
+# gradients in the same order.
 
 # %% tags=["training"]
 STEPS = 6000
@@ -674,59 +639,37 @@ ax.set_title(f"trained with these gradients, the model ends {above:.1f} % above 
 show(ax, "01_training")
 
 # %% [markdown]
-# The gradients work: the perplexity ends less than one percent above the floor. It begins above
-# V = 47, the perplexity of equal probabilities, because a model with random parameters prefers some
-# letters, and they are often the wrong ones.
-#
-# In our run, it rises a little from step 1,000 to step 2,000. That is the noise of the random
-# draws, which dies away as the learning rate falls to 0.
+# The gradients work: the perplexity ends less than one percent above the floor.
 #
 # What does the model know after training? Guess what it expects after a "q".
 
 # %% tags=["training"]
 shown = vocabulary.encode(" abcdefghijklmnopqrstuvwxyz")
-names = list("␣abcdefghijklmnopqrstuvwxyz")
 counted = counts / np.maximum(counts.sum(1, keepdims=True), 1)
-of_q = counts[vocabulary.encode("q")[0]].sum() / counts.sum()
-print(f"q begins {of_q:.2%} of all pairs")
-
-# %% tags=["training"]
 q, u = vocabulary.encode("qu")
 for told, table in (("counted", counted), ("learnt by gradients", p_after)):
     print(f"{told}: after q comes u with p = {table[q, u]:.3f}")
-figure, (left, right) = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
-norm = colors.PowerNorm(0.5, 0, 1)              # by the root of p: small p are visible
-image = left.imshow(counted[np.ix_(shown, shown)], cmap="cividis", norm=norm)
-left.set_xticks(range(27), names)
-left.set_yticks(range(27), names)
-left.set_xlabel("letter that follows")
-left.set_ylabel("letter that was read")
-left.set_title("counted")
-figure.colorbar(image, ax=left, label="p(y | x)", shrink=0.8)
 
 # %% tags=["training"]
 NEVER = 1e-6                                    # where we draw a counted probability of 0
 pairs = np.ix_(shown, shown)
-right.loglog(np.maximum(counted[pairs], NEVER).ravel(), p_after[pairs].ravel(), ".",
-             color=plotting.COLOURS[0], alpha=0.5, label="after other letters")
-right.loglog(np.maximum(counted[q, shown], NEVER), p_after[q, shown], "D", markersize=5,
-             color=plotting.COLOURS[1], label="after q")
-right.plot([NEVER, 1], [NEVER, 1], color="black", linewidth=1)
-right.set_xticks([NEVER, 1e-4, 1e-2, 1], ["never", "$10^{-4}$", "$10^{-2}$", "1"])
-right.set_xlabel("counted p(y | x)")
-right.set_ylabel("learnt p(y | x)")
-right.set_title(f"learnt: after q comes u with p = {p_after[q, u]:.2f}")
-right.legend()
+figure, ax = plt.subplots(figsize=(6.5, 4.5), layout="constrained")
+ax.loglog(np.maximum(counted[pairs], NEVER).ravel(), p_after[pairs].ravel(), ".",
+          color=plotting.COLOURS[0], alpha=0.5, label="after other letters")
+ax.loglog(np.maximum(counted[q, shown], NEVER), p_after[q, shown], "D", markersize=5,
+          color=plotting.COLOURS[1], label="after q")
+ax.plot([NEVER, 1], [NEVER, 1], color="black", linewidth=1)
+ax.set_xticks([NEVER, 1e-4, 1e-2, 1], ["never", "$10^{-4}$", "$10^{-2}$", "1"])
+ax.set_xlabel("counted p(y | x)")
+ax.set_ylabel("learnt p(y | x)")
+ax.set_title(f"on the line, learnt = counted; after q, u has p = {p_after[q, u]:.2f}")
+ax.legend()
 show(figure, "01_table")
 
 # %% [markdown]
-# The map shows 27 of the 47 symbols. Bright boxes are likely pairs. Many are in the first column: a
-# space (␣) often follows "d" and "y", for example.
-#
-# On the right, each dot is one of these pairs. The model saw only pairs, 500 at a time, and never
-# the map. Yet likely pairs are near the line, where learnt and counted probabilities agree. After a
-# "q" (orange) it expects a "u". But it is not quite sure enough yet, because only 0.02 % of the
-# pairs begin with "q": other letters, which never follow, still get a little.
+# Each dot is a pair of symbols, letters or the space. The model saw 500 pairs at a time, and never
+# a table of counts. Yet the likely pairs are near the line, where learnt and counted probabilities
+# agree. After a "q" (orange) it expects a "u", and is only not quite sure enough.
 #
 # Now let the model write. We begin with a "t", draw the next letter from p(y | x), then the letter
 # after that one, and so on.

@@ -32,12 +32,6 @@ def create(pairs, seed, size=16, heads=1, divided=True, variance=1):
     return translator
 
 
-def create_dot(pairs, seed):
-    """An untrained Translator with the score dot, with the settings of the recipe clauses-dot."""
-    settings = SIZES | dict(embedding=120, hidden=120, init="modern", attention="dot")
-    return Translator.create(pairs, "luong", settings, TranslatorTraining(seed=seed))
-
-
 def states(translator, pairs):
     """The decoder's states and the encoder's annotations, with teacher forcing.
 
@@ -53,17 +47,11 @@ def states(translator, pairs):
 
 
 def variance_of_scores(translator, pairs):
-    """The variance of the scores between all target words and all words of their sources.
-
-    The attention is dot, or has one head.
-    """
+    """The variance of one head's scores between all target words and all words of their sources."""
     layer = translator.model.attention
     X, M, of_targets, of_sources = states(translator, pairs[:500])
-    if isinstance(layer, MultiHeadAttention):
-        scale = 1 / np.sqrt(layer.W_q.shape[1]) if layer.attention.scaled else 1
-        e = X @ layer.W_q @ (M @ layer.W_k).swapaxes(1, 2) * scale
-    else:
-        e = X @ M.swapaxes(1, 2)
+    scale = 1 / np.sqrt(layer.W_q.shape[1]) if layer.attention.scaled else 1
+    e = X @ layer.W_q @ (M @ layer.W_k).swapaxes(1, 2) * scale
     return e[of_targets[:, :, None] & of_sources[:, None]].var()
 
 

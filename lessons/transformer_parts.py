@@ -107,33 +107,23 @@ def mark_repeated(axes, left, right, low, high):
 
 
 def positions_picture(PE):
-    """The faster half of positions PE (T, D) and products of two of them; → Figure."""
-    T, D = PE.shape
-    figure, axes = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
-    image = axes[0].imshow(PE.T[:D // 2], aspect="auto", cmap="RdBu_r", vmin=-1, vmax=1)
-    figure.colorbar(image, ax=axes[0]).set_label("PE(p)")
-    axes[0].set(xlabel="position p", ylabel=f"component of PE(p), 0 to {D // 2 - 1} of {D}",
-                title="Fast clocks above, slower ones below")
-    for number, p in enumerate((T // 4, 3 * T // 4)):
-        axes[1].plot(np.arange(T) - p, PE @ PE[p], ["-", "--"][number], label=f"p = {p}",
-                     color=plotting.COLOURS[number], linewidth=3 - number)
-    axes[1].set(xlabel="offset (positions)", ylabel="PE(p) · PE(p + offset)", ylim=(0, None),
-                title="The product depends on the distance, not on p")
-    axes[1].legend()
+    """The faster half of positions PE (T, D); → Figure."""
+    D = PE.shape[1]
+    figure, ax = plt.subplots(figsize=(8, 3.8), layout="constrained")
+    image = ax.imshow(PE.T[:D // 2], aspect="auto", cmap="RdBu_r", vmin=-1, vmax=1)
+    figure.colorbar(image, ax=ax).set_label("PE(p)")
+    ax.set(xlabel="position p", ylabel=f"component of PE(p), 0 to {D // 2 - 1} of {D}",
+           title="Each pair of rows is a clock: fast ones above, slower ones below")
     return figure
 
 
-def heads_picture(panels, pair, title):
-    """Heatmaps of one pair side by side. panels: {title: weights (T, S) of a head}; → Figure."""
+def head_picture(weights, pair, title):
+    """Heatmap of a head's weights (T, S) on one pair; → Figure."""
     source = [*pair.source, "</s>"]
     target = [*pair.target, "</s>"]
-    figure, axes = plt.subplots(1, len(panels), figsize=(6 * len(panels), 5.6),
-                                layout="constrained")
-    for number, (ax, (name, weights)) in enumerate(zip(axes, panels.items())):
-        plotting.attention_heatmap(weights[:len(target), :len(source)], source_tokens=source,
-                                   target_tokens=target, gold=pair.sure, ax=ax, title=name,
-                                   bar=number == len(panels) - 1)
-    figure.suptitle(title)
+    figure, ax = plt.subplots(figsize=(6.5, 5.2), layout="constrained")
+    plotting.attention_heatmap(weights[:len(target), :len(source)], source_tokens=source,
+                               target_tokens=target, gold=pair.sure, ax=ax, title=title)
     return figure
 
 
