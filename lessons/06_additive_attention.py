@@ -419,7 +419,7 @@ print("ours and the library's: contexts, weights and all gradients are equal; "
 #
 #     c_t  = attention(s_{t−1}; h)               this lesson
 #     s_t  = GRU(y_{t−1}, c_t; s_{t−1})          lesson 04; c_t enters both gates and the candidate
-#     P(y_t) = softmax(maxout(s_t, y_{t−1}, c_t) O)       lesson 05; O: the output layer's weights
+#     P(y_t) = softmax(maxout(s_t, y_{t−1}, c_t) O)       lesson 05's readout; O: its last weights
 #
 # > **Exercise.** Write the last line, in which maxout keeps the larger number of each pair:
 # > `numpy-attention exercise start deep-output`.

@@ -1,11 +1,6 @@
-"""Helpers of lesson 05: lesson 04's GRU step, the deep output, a figure, reversed sources."""
-
-from dataclasses import replace
+"""Helpers of lesson 05: lesson 04's GRU step and the deep output."""
 
 import numpy as np
-from matplotlib import pyplot as plt
-
-from numpy_attention import plotting
 
 # ---- one step of lesson 04's GRU -----------------------------------------------------------------
 
@@ -72,36 +67,3 @@ def read_out_backward(cache, model, grads):
     grads.deep_output.C_o += np.outer(c, do)
     grads.deep_output.b += do
     return do @ deep.U_o.T, do @ deep.V_o.T, do @ deep.C_o.T
-
-
-# ---- for the experiments -------------------------------------------------------------------------
-
-
-def reversed_sources(pairs):
-    """The same pairs, each with its source in reversed order."""
-    return [replace(pair, source=pair.source[::-1]) for pair in pairs]
-
-
-def draw_gradients(norms, styles):
-    """The figure of GradientWatch.norms.
-
-    styles: {name: the number of its curve style}, the fixed vector first.
-    """
-    fixed = next(iter(styles))
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained", sharex=True,
-                                sharey=True)
-    for when, ax in zip(("before training", "after one epoch"), axes):
-        for name, style in styles.items():
-            shares = norms[name, when] / norms[name, when].sum()
-            ax.semilogy(np.arange(1, len(shares) + 1), shares, label=name,
-                        **plotting.base.curve_style(style))
-        ax.set_xlabel("position of the source symbol")
-        ax.yaxis.set_major_formatter("{x:g}")
-        ax.grid(alpha=0.3)
-        first, last = norms[fixed, when][[0, -1]]
-        ratio = f"1/{last / first:.0f} of" if first < last else f"{first / last:.1f} times"
-        ax.set_title(f"{when.capitalize()}, fixed vector (blue):\n"
-                     f"the first symbol's gradient is {ratio} the last one's")
-    axes[0].set_ylabel("share of the gradient (norm, log scale)")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    return figure

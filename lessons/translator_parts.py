@@ -46,45 +46,6 @@ def trained_translator(pairs, name, settings, epochs, rate, seed=0, folder=None,
 # ---- lesson 05's measures ------------------------------------------------------------------------
 
 
-def gradient_by_place(translator, length, rng, count=40):
-    """The norm of ∂L/∂(embedded source word) at each place, the mean over sequences of one length.
-
-    The words of a sequence are all different, so each has a row of the table's gradient for itself.
-    """
-    model = translator.model
-    words = np.arange(4, len(translator.source_vocabulary))     # ids below 4 are special
-    norms = np.zeros(length)
-    for _ in range(count):
-        ids = rng.permutation(words)[:length].tolist()
-        grads = model.zeros_like()
-        model.loss_and_grad(pair_batch([ids], [ids]), None, 1.0, grads)
-        norms += np.linalg.norm(grads.source_embedding.E[ids], axis=1) / count
-    return norms
-
-
-class GradientWatch:
-    """Gradients of the symbols before training and after one epoch: a `look`, with a name.
-
-    norms {(name, when): gradient_by_place}, models {when: copy of the model `inside`}.
-    """
-
-    def __init__(self, pairs, length, inside):
-        self.pairs = pairs
-        self.length = length
-        self.inside = inside
-        self.norms = {}
-        self.models = {}
-
-    def __call__(self, name, translator, step):
-        if step not in (0, len(translator.batches(self.pairs))):
-            return
-        when = "before training" if step == 0 else "after one epoch"
-        self.norms[name, when] = gradient_by_place(translator, self.length,
-                                                   np.random.default_rng(5))
-        if name == self.inside:
-            self.models[when] = translator.model.copy()
-
-
 def right_when_fed(translator, pairs):
     """For each pair, whether each of its target ids, </s> last, is the most likely: (T + 1,) bools.
 
@@ -112,11 +73,11 @@ def with_symbols(c, pairs):
     return np.hstack([c, np.ones((len(c), 1)), np.eye(20)[symbols].reshape(len(c), -1)])
 
 
-def read_linearly(c, pairs, new_c, new_pairs, alone=False):
+def read_linearly(c, pairs, new_c, new_pairs):
     """The share of the new pairs whose symbol a linear map finds, at each position.
 
     The map of a position is fitted on the other pairs by least squares. It reads c and the symbols
-    before the position, or c alone.
+    before the position.
     """
     known = with_symbols(c, pairs)
     new = with_symbols(new_c, new_pairs)
@@ -124,10 +85,9 @@ def read_linearly(c, pairs, new_c, new_pairs, alone=False):
     found = []
     for start in range(c.shape[1] + 1, known.shape[1], 20):
         symbol = slice(start, start + 20)
-        reads = c.shape[1] + 1 if alone else start
-        ridge = 1e-6 * np.eye(reads)        # the columns of a position add up to the constant
-        W = np.linalg.solve(products[:reads, :reads] + ridge, products[:reads, symbol])
-        found.append(np.mean((new[:, :reads] @ W).argmax(1) == new[:, symbol].argmax(1)))
+        ridge = 1e-6 * np.eye(start)        # the columns of a position add up to the constant
+        W = np.linalg.solve(products[:start, :start] + ridge, products[:start, symbol])
+        found.append(np.mean((new[:, :start] @ W).argmax(1) == new[:, symbol].argmax(1)))
     return np.array(found)
 
 

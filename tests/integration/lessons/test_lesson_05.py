@@ -81,43 +81,11 @@ def test_error_of_a_small_step_is_located(lesson):
         lesson["check_intermediate"]("s1", lesson["ds_1"] + 0.01)
 
 
-def test_gradients_by_position_by_central_differences(translator):
-    """Perturb a word of one sequence along its gradient."""
-    model = translator.model.astype(np.float64)
-    ids = np.arange(4, len(translator.source_vocabulary))
-    ids = np.random.default_rng(3).permutation(ids)[:4].tolist()
-    found = translator_parts.gradient_by_place(translator, 4, np.random.default_rng(3), count=1)
-    batch = pair_batch([ids], [ids])
-    grads = model.zeros_like()
-    model.loss_and_grad(batch, None, 1.0, grads)
-    for word, norm in zip(ids, found):
-        along = grads.source_embedding.E[word] / np.linalg.norm(grads.source_embedding.E[word])
-        losses = []
-        for step in (1e-5, -1e-5):
-            moved = model.copy()
-            moved.source_embedding.E[word] += step * along
-            loss, _ = moved.loss_and_grad(batch, None, 1.0, moved.zeros_like())
-            losses.append(loss)
-        assert np.isclose((losses[0] - losses[1]) / 2e-5, norm, rtol=1e-3)
-
-
 def test_open_update_gate_passes_dc_to_the_first_word(lesson, translator):
     model = translator.model.copy()
-    shares, z = lesson["measure_encoder"](model, [4, 5, 6])
-    assert shares[-1] == pytest.approx(1) and 0 < shares[0] < shares[-2] < 1
-    assert len(z) == 4 and 0 < z.min() and z.max() < 1
+    assert 0 < lesson["share_at_first"](model, [4, 5, 6]) < 1
     model.encoder.b[7:14] = 50.0                    # b of z, H = 7: z = 1
-    np.testing.assert_allclose(lesson["measure_encoder"](model, [4, 5, 6]), 1)
-
-
-def test_gradients_are_recorded_before_training_and_after_one_epoch(translator, pairs):
-    watch = translator_parts.GradientWatch(pairs, 5, "inside")
-    for step in (0, 1, len(translator.batches(pairs)), 10_000):
-        watch("inside", translator, step)
-        watch("other", translator, step)
-    assert list(watch.models) == ["before training", "after one epoch"]
-    assert set(watch.norms) == {(who, when) for who in ("inside", "other") for when in watch.models}
-    assert all(model is not translator.model for model in watch.models.values())
+    assert lesson["share_at_first"](model, [4, 5, 6]) == pytest.approx(1)
 
 
 def test_correct_with_teacher_forcing_is_correct_in_generation(translator, pairs):
