@@ -23,6 +23,7 @@ DOT = 12
 GO = 13
 SYMBOLS = dict(enumerate("abcdefgh·→", 4))
 COPY_VOCABULARY = 14
+CHANGES = ("no context", "equal weights", "hard")
 
 
 class Copying:
@@ -61,13 +62,6 @@ def letters_right(model, batch):
     return (np.array(said) == batch.targets[asked]).mean(1)
 
 
-def largest_probability(model, batch):
-    """The probability of the most probable symbol, averaged over the letters to predict."""
-    asked = (batch.targets != PAD).all(1)
-    y, _, _ = model.forward(batch)
-    return np.exp([model.output.log_probabilities(row).max(1) for row in y[asked]]).mean()
-
-
 def symbols(ids):
     """Ids as letters, dots and arrows."""
     return [SYMBOLS[one] for one in ids]
@@ -99,13 +93,25 @@ class Verses:
         self.log_frequencies = np.log(counts / counts.sum())
 
 
-def create(attention, seed, vocabulary, budget, init):
-    """The largest model with at most `budget` parameters; attention: None, or its name.
+def draw_verse(model, verses, number, title):
+    """The weights of one held-out verse, a row for each word to predict; → Axes."""
+    batch = verses.held_out.batch(([number], 0))
+    weights, _ = model.weights(batch)                       # (T, 1, S)
+    read, predicted = ([verses.vocabulary.token(int(id)) for id in ids[:, 0]]
+                       for ids in (batch.inputs, batch.targets))
+    _, ax = plt.subplots(figsize=(7.5, 5.6), layout="constrained")
+    return plotting.history_heatmap(weights[:, 0], read, predicted, ax=ax, title=title, vmax=1)
 
-    tied: input and output share one table of word vectors.
+
+def create(attention, seed, vocabulary, init, budget=None, units=None):
+    """A model with this many units, or else the largest with at most `budget` parameters.
+
+    attention: None, or its name. tied: input and output share one table of word vectors.
     """
     shared = {"layers": 1, "tied": True, "forget_bias": 1.0, "init": init}
-    sizes, _ = within_budget(budget, vocabulary, attention, **shared)
+    sizes = {"hidden": units, "embedding": units}
+    if units is None:
+        sizes, _ = within_budget(budget, vocabulary, attention, **shared)
     rng = np.random.default_rng(seed)
     if attention is None:
         return LanguageModel.create(rng, vocabulary, **sizes, **shared)
@@ -126,28 +132,12 @@ def signed(more):
 
 
 def ablated(name, model, batches):
-    """Print what each change of the weights costs; → the Ablation."""
-    found = analysis.ablate(model, batches, np.random.default_rng(3))
-    print(f"  {name}: loss {found.loss:.3f} nats; {found.verdict()}")
-    for change in analysis.CHANGES:
-        print(f"    {change:<17} {signed(found.cost(change).more)}")
+    """Print what each of the CHANGES costs; → the Ablation."""
+    found = analysis.ablate(model, batches, np.random.default_rng(3), CHANGES)
+    print(f"  {name}: loss {found.loss:.3f} nats unchanged")
+    for change in CHANGES:
+        print(f"    {change:<14} {signed(found.cost(change).more)}")
     return found
-
-
-def draw_costs(ablations, finer, title):
-    """Plot what each change costs, one panel per text of {title: Ablation}; → Figure.
-
-    finer: by what factor the axis of each panel is finer than the first.
-    """
-    figure, axes = plt.subplots(1, len(ablations), figsize=(12, 3.9), layout="constrained")
-    figure.suptitle(title)
-    for ax, scale, (head, found) in zip(axes, finer, ablations.items()):
-        costs = {change: found.cost(change).more for change in analysis.CHANGES}
-        plotting.costs({"combined": costs}, ax, head)
-        ax.set_xlim(-0.35 / scale, 7.7 / scale)
-    axes[-1].axvline(0.01, color="grey", linestyle=":")
-    axes[-1].text(0.012, 4.3, 'threshold for "used"', color="grey")
-    return figure
 
 
 def draw_influence(found):
