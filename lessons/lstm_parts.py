@@ -82,8 +82,8 @@ class DropoutInTime(LSTM):
 
 
 def dropout_network(n, place, p=0.5, seed=8):
-    """The network of `recall_network` with b_f = 5, with D "upwards", on "h" or on "c"."""
-    model, rng = recall_network(n, 5.0, seed)
+    """The LSTM with b_f = 5 and an orthogonal U, with D "upwards", on "h" or on "c"."""
+    model, rng = recall_network(n, 5.0, seed, is_orthogonal=True)
     if place == "upwards":
         return LanguageModel(model.embedding, model.cells, model.output, Dropout(p)), rng
     cell = model.cells.cells[0]
@@ -116,7 +116,10 @@ def share_that_arrives(model, n, is_closed=False):
     The network reads the recall task. The gradient of an LSTM's state is that of h and c together.
     """
     upstream = np.random.default_rng(6).standard_normal((32, 32))       # (B, H)
-    cell, xs = _reading(model, n)
+    model = model.astype(float)
+    inputs = Recall(n, 1, np.random.default_rng(7)).batch(0).inputs     # (n + 2, B)
+    xs, _ = model.embedding.forward(inputs)
+    cell = model.cells.cells[0]
     if isinstance(cell, LSTM):
         dlast = (upstream, np.zeros_like(upstream))                     # nothing starts at c
         dstates = [np.hstack(both) for both in way_back(cell, xs, dlast, is_closed)]
@@ -126,48 +129,17 @@ def share_that_arrives(model, n, is_closed=False):
     return lengths / lengths[0]
 
 
-def last_slope(model, n):
-    """→ 1 − tanh²(c) for an LSTM's last c in the recall task, mean of a batch and of all units."""
-    cell, xs = _reading(model, n)
-    _, (_, c), _ = cell.forward(xs)
-    return (1 - np.tanh(c)**2).mean()
-
-
-def _reading(model, n):
-    """→ the cell in float64, and the inputs (n + 2, B, I) that it reads in the recall task."""
-    model = model.astype(float)
-    inputs = Recall(n, 1, np.random.default_rng(7)).batch(0).inputs     # (n + 2, B)
-    xs, _ = model.embedding.forward(inputs)
-    return model.cells.cells[0], xs
-
-
 def share_picture(curves, title):
-    """{name: share that arrives 0, 1, … steps back}, listed in the legend; → Axes.
-
-    LSTMs are solid, Elman networks dashed; hollow markers: U starts orthogonal.
-    """
-    _, ax = plt.subplots(figsize=(8.5, 4.2), layout="constrained")
+    """{name: share that arrives 0, 1, … steps back}, each named at its end; → Axes."""
+    _, ax = plt.subplots(figsize=(8, 4), layout="constrained")
     plotting.gradient_flow(curves, ax=ax, title=title)
-    for line, name in zip(ax.get_lines(), curves):
-        line.set_linestyle("--" if "Elman" in name else "-")
-        if "orth" in name:
-            line.set_markerfacecolor("white")
-    ax.set(xlabel="k steps back", ylabel="share of the last h's gradient (log scale)")
-    ax.set_ylim(1e-9, 30)
-    ax.legend(ax.get_lines(), list(curves), loc="center left", bbox_to_anchor=(1, 0.5))
-    return ax
-
-
-def table_picture(shares, rows, columns, xlabel, title):
-    """Shares from 0 to 1 as a coloured table (rows, columns); → Axes."""
-    _, ax = plt.subplots(figsize=(7.5, 3.4), layout="constrained")
-    ax.imshow(shares, cmap="cividis", vmin=0, vmax=1, alpha=0.5, aspect="auto")
-    for (row, column), share in np.ndenumerate(shares):
-        ax.text(column, row, f"{share:.2f}", ha="center", va="center")
-    ax.set_xticks(range(len(columns)), columns)
-    ax.set_yticks(range(len(rows)), rows)
-    ax.tick_params(length=0)
-    ax.set(xlabel=xlabel, title=title)
+    ax.get_legend().remove()
+    for line, (name, shares) in zip(ax.get_lines(), curves.items()):
+        ax.annotate(name, (len(shares) - 1, shares[-1]), (8, 0), textcoords="offset points",
+                    va="center", color=line.get_color())
+    last = len(shares) - 1
+    ax.set(xlabel="k steps back", ylabel="share of the last h's gradient (log scale)",
+           xticks=range(0, last + 1, 2), xlim=(-1, 1.25 * last))
     return ax
 
 
@@ -178,9 +150,12 @@ def memory_picture(values, flags, curves, title):
     ax.bar(steps, np.tanh(values), color="0.85", label="tanh(value), flag 0")
     ax.bar(steps[flags == 1], np.tanh(values[flags == 1]), color="black", label="flag 1")
     for place, (name, c) in enumerate(curves.items()):
-        ax.plot(c, label=name, **{**plotting.base.curve_style(place), "markersize": 4})
-    ax.set(xlabel="step t", ylabel="value", title=title)
-    ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+        style = plotting.base.curve_style(place)
+        ax.plot(c, **{**style, "markersize": 4})
+        ax.annotate(name, (len(c) - 1, c[-1]), (8, 0), textcoords="offset points", va="center",
+                    color=style["color"])
+    ax.set(xlabel="step t", ylabel="value", title=title, xlim=(-1, 1.2 * len(values)))
+    ax.legend(loc="upper right")
     return ax
 
 
