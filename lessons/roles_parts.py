@@ -1,17 +1,13 @@
-"""Helpers of lesson 12: the task of pairs, the Bible, comparisons."""
+"""Helpers of lesson 12: the task of pairs, the recorded runs, figures."""
 
 import numpy as np
 from matplotlib import pyplot as plt
 
 from numpy_attention import plotting
 from numpy_attention.attention.key_value import KeyValueReadout
-from numpy_attention.data.batching import TextBatch, TextBatches
-from numpy_attention.data.running_text import load
-from numpy_attention.data.vocabulary import Vocabulary
-from numpy_attention.training.evaluation import evaluate
+from numpy_attention.data.batching import TextBatch
 from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.schedules import LinearDecay
-from numpy_attention.training.threads import Threads
 from numpy_attention.training.trainer import Trainer
 
 FIRST = 4                                                       # ids below are special
@@ -77,23 +73,11 @@ def without_predict(model):
     return model
 
 
-def train_pairs(model, seed, steps=800, every=100, look=None):
-    """Train on Pairs; → [(step, look(model))] before training and every `every` steps."""
+def train_pairs(model, seed, steps=800):
+    """Train a model on Pairs."""
     rng = np.random.default_rng([seed, 1])
-    trainer = Trainer(model, Adam(0.02), Pairs(rng, steps), rng=rng, average="token", clip=1.0,
-                      threads=1, progress=False, schedule=LinearDecay(steps, 0.05))
-    if look is None:
-        trainer.fit(1)
-        return []
-    seen = [(0, look(model))]
-    with Threads(1) as pool:
-        grads = [model.zeros_like()]
-        for place in trainer.train.order():
-            trainer.state = None
-            trainer.train_step(trainer.train.batch(place), pool, grads)
-            if trainer.step % every == 0:
-                seen.append((trainer.step, look(model)))
-    return seen
+    Trainer(model, Adam(0.02), Pairs(rng, steps), rng=rng, average="token", clip=1.0, threads=1,
+            progress=False, schedule=LinearDecay(steps, 0.05)).fit(1)
 
 
 def terms_of(model, batch):
@@ -131,31 +115,7 @@ def letters_in(model, role, batch):
     return [readable(numbers, batch.inputs[second - back].ravel()) for back in (1, 0)]
 
 
-def print_cosines(cosines):
-    """Print {name: [{pair of roles: cosine}, one per seed]}."""
-    print("\ncosines between roles at the end of training, one per seed:")
-    print(f"  {'':<15}", *(f"  {name:<22}" for name in cosines))
-    for one, other in next(iter(cosines.values()))[0]:
-        print(f"  {one + ' · ' + other:<15}",
-              *("  " + ", ".join(f"{round(run[one, other], 2) + 0.0:6.2f}" for run in runs)
-                for runs in cosines.values()))
-
-
-def last_cosines(run):
-    """The cosines at the end of a run: what `look` of the lesson has returned there."""
-    _, (cosines, _) = run[-1]
-    return cosines
-
-
-def print_answers(name, runs, steps):
-    """Print the shares of right answers that `look` of the lesson has found after some steps."""
-    for step in steps:
-        shares = [right for run in runs for at, (_, right) in run if at == step]
-        print(f"right answers of {name} after {step} steps:",
-              ", ".join(f"{share:.0%}" for share in shares))
-
-
-# ---- recorded on a Xeon, with the loops of answers 2 to 4 ---------------------------------------
+# ---- recorded on a Xeon, with the loops of answers 3 and 4 --------------------------------------
 
 # A cut is named by its roles, with a bar between parts of 8.
 RECORDED = {        # right answers in % after 800 steps, seeds 1 to 40
@@ -189,21 +149,15 @@ RECORDED = {        # right answers in % after 800 steps, seeds 1 to 40
     "one vector of 13": (
         94, 96, 100, 99, 99, 98, 99, 98, 100, 98, 99, 99, 99, 100, 98, 100, 96, 99, 99, 98,
         99, 96, 99, 99, 100, 100, 100, 98, 97, 99, 98, 99, 100, 96, 100, 100, 99, 98, 100, 100),
-    "one vector of 16": (
-        100, 100, 100, 100, 100, 99, 100, 100, 100, 100, 100, 100, 99, 99,
-        100, 100, 100, 100, 100, 99, 100, 99, 100, 100, 99, 100, 100, 100,
-        100, 99, 100, 100, 100, 100, 100, 100, 100, 100, 99, 100),
 }
 LONGER = (100, 98, 100)         # one vector of 8, after 3,200 steps, seeds 1 to 3
-IN_FIGURE = {
-    "key and value apart": ("q k p | v", "q k | v p",
-                            "q v | k p", "q k | v | p",
-                            "q v p | k"),
-    "key and value together": ("q p | k v", "k v p | q",
-                               "q k v | p"),
-    "no cut": ("one vector of 8", "one vector of 13", "one vector of 16"),
+GROUPS = {
+    "key and value apart": ("q k | v p", "q v | k p", "q k p | v", "q v p | k"),
+    "key and value together": ("q p | k v", "k v p | q", "q k v | p"),
+    "other models": ("q k | v | p", "one vector of 8", "one vector of 13"),
 }
-SUSPECTS = (("query", "predict"), ("key", "value"), ("query", "key"))
+CUTS = GROUPS["key and value apart"] + GROUPS["key and value together"]
+SUSPECTS = (("key", "value"), ("query", "predict"))
 
 
 def is_apart(name, pair):
@@ -212,42 +166,21 @@ def is_apart(name, pair):
     return (pair[0][0] in first) != (pair[1][0] in first)
 
 
-def recorded_shares(pair, apart, cuts):
-    """RECORDED of those of the cuts that separate a pair, or of those that do not, in one array."""
-    return np.concatenate([RECORDED[name] for name in cuts if is_apart(name, pair) == apart])
+def print_cuts(right):
+    """Print the right answers {name: one share per seed} of the seven cuts."""
+    print("\nright answers of the seven cuts after 800 steps, one number per seed:")
+    for name in CUTS:
+        print(f"  {name:<10}", ", ".join(f"{share:.0%}" for share in right[name]))
 
 
 def print_recorded():
-    """Print the mean of each model in RECORDED with its standard error, and the kinds of seeds."""
-    print("\nright answers after 800 steps, with forty seeds:")
-    print(f"  {'':<16} {'mean':>7} {'':<6} median  seeds ≥ 95%  seeds < 50%")
-    for heading, names in IN_FIGURE.items():
+    """Print the mean and the median of each model in RECORDED."""
+    print(f"\n{'right answers, forty seeds':<28}  mean   median")
+    for heading, names in GROUPS.items():
         print(heading)
         for name in names:
-            shares = np.array(RECORDED[name])
-            print(f"  {name:<16} {shares.mean():6.1f}% ± {_error(shares):.1f} "
-                  f"{np.median(shares):6.1f}% {_kinds(shares)}")
-
-
-def print_pairs():
-    """Print the same for the cuts that separate a pair of suspects, and for those that do not."""
-    cuts = [name for name in RECORDED if name.count("|") == 1 and is_apart(name, ("key", "value"))]
-    print("\nthe four two-part cuts with key and value apart, two cuts (80 seeds) in each row:")
-    print(f"  {'':<24} mean  seeds ≥ 95%  seeds < 50%")
-    for pair in (("query", "predict"), ("query", "key")):
-        for apart in (True, False):
-            shares = recorded_shares(pair, apart, cuts)
-            name = f"{' · '.join(pair)} {'apart' if apart else 'together'}"
-            print(f"  {name:<24} {shares.mean():3.0f}% {_kinds(shares)}")
-
-
-def _error(shares):
-    """The standard error of the mean."""
-    return shares.std(ddof=1) / len(shares)**0.5
-
-
-def _kinds(shares):
-    return f"{(shares >= 95).sum():12} {(shares < 50).sum():12}"
+            shares = RECORDED[name]
+            print(f"  {name:<24} {np.mean(shares):5.1f}%  {np.median(shares):5.1f}%")
 
 
 # ---- figures of Pairs ----------------------------------------------------------------------------
@@ -278,47 +211,41 @@ def parts_of(name):
     return [("q k v p", int(name.removeprefix("one vector of ")))]
 
 
-def check_verdict(mean):
-    """Check what the figure's title and the lesson say about the mean of each model."""
-    apart = [mean[name] for name in IN_FIGURE["key and value apart"]]
-    together = [mean[name] for name in IN_FIGURE["key and value together"]]
+def check_verdict():
+    """Check what the figure's title and the lesson say about the means."""
+    mean = {name: np.mean(shares) for name, shares in RECORDED.items()}
+    apart, together, _ = ([mean[name] for name in names] for names in GROUPS.values())
     assert min(apart) > 80 > 65 > max(together)
-    assert max(apart) < mean["one vector of 13"] < mean["one vector of 16"]
-    cuts = [name for name in RECORDED if name.count("|") == 1]
-    assert max(cuts, key=mean.get) == "q k p | v"
-    assert max(cuts, key=lambda name: np.median(RECORDED[name])) == "q v | k p"
-    cuts = [name for name in cuts if is_apart(name, ("key", "value"))]
-    for pair in (("query", "predict"), ("query", "key")):
-        kept = recorded_shares(pair, False, cuts).mean()
-        assert kept > recorded_shares(pair, True, cuts).mean() - 5
+    assert max(apart) < mean["one vector of 13"]
+    assert max(apart[:2]) < max(apart[2:]) and max(together) == mean["q p | k v"]
+    assert mean["q k | v | p"] < mean["q k | v p"]
 
 
 def draw_recorded():
     """Plot RECORDED, one row per model, with a strip that shows who reads which part; → Figure."""
-    mean = {name: np.mean(shares) for name, shares in RECORDED.items()}
-    check_verdict(mean)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 6), layout="constrained",
+    check_verdict()
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 5.6), layout="constrained",
                                          sharey=True, width_ratios=(5, 6))
     figure.suptitle("Parts of 8 do best with key and value apart, "
                     "but one vector of 13 needs no cut")
     of_seed = {"color": plotting.COLOURS[0], "alpha": 0.35}
-    of_mean = {"color": plotting.COLOURS[1], "markersize": 16, "markeredgewidth": 3}
+    of_median = {"color": plotting.COLOURS[1], "markersize": 16, "markeredgewidth": 3}
     row = 0
-    for heading, names in IN_FIGURE.items():
+    for heading, names in GROUPS.items():
         left.text(0, row, heading, weight="bold", va="center")
         for name in names:
             row += 1
             left.text(0, row, "" if "|" in name else name, va="center")
             end = _draw_parts(left, row, parts_of(name))
             left.text(end + 1, row, NOTES.get(name, ""), va="center", color="0.4")
-            right.plot(mean[name], row, "|", **of_mean)
+            right.plot(np.median(RECORDED[name]), row, "|", **of_median)
             right.plot(RECORDED[name], [row] * 40, "o", **of_seed)
         row += 1.5
     left.set(xlim=(0, 70), ylim=(row - 0.8, -0.6))
     left.set_axis_off()
     left.text(STRIP, -0.2, INITIALS, va="center")
     right.plot([], [], "o", **of_seed, label="one seed")
-    right.plot([], [], "|", **of_mean, label="mean of forty seeds")
+    right.plot([], [], "|", **of_median, label="median of forty seeds")
     right.axvline(GUESSING, color="grey", linestyle="--", label="guessing", zorder=0)
     right.set(xlabel="right answers in %, after 800 steps", xlim=(0, 104))
     right.tick_params(left=False, labelleft=False)
@@ -326,50 +253,35 @@ def draw_recorded():
     return figure
 
 
-def draw_readable(known, right, titles):
+def draw_readable(points, shares, titles):
     """Plot right answers against how well *before* and *now* can be read from the key's part.
 
-    known: {name: [[before, now], one per seed]}. right: {name: one share per seed}.
-    titles: one for each panel. → Figure
+    points: [before, now] of each model (N, 2). shares: its right answers (N,). titles: one for
+    each panel. → Figure
     """
     figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.4), layout="constrained", sharey=True)
-    for place, (ax, letter) in enumerate(zip(axes, ("before", "now"))):
-        for number, (heading, names) in enumerate(IN_FIGURE.items()):
-            names = [name for name in names if name in known]
-            read = 100 * np.concatenate([np.array(known[name])[:, place] for name in names])
-            answers = 100 * np.concatenate([right[name] for name in names])
-            ax.plot(read, answers, "osD"[number], color=plotting.COLOURS[number], alpha=0.7,
-                    label=heading)
-        if letter == "before":
-            ax.plot((0, 100), (0, 100), color="grey", linestyle="--", label="equal", zorder=0)
-        for name, label, side in (("q v | k p", "q v | k p and q v p | k", 1),
-                                  ("q k v | p", "q k v | p", 1),
-                                  ("one vector of 8", "one vector of 8", 1 - 3 * place)):
-            at = (100 * known[name][0][place], 100 * right[name][0])
-            if at[0] < 99:
-                ax.annotate(label, at, (12 * side, -14), textcoords="offset points", fontsize=8,
-                            ha="left" if side == 1 else "right")
+    for ax, read, letter, title in zip(axes, points.T, ("before", "now"), titles):
+        ax.plot(100 * read, 100 * shares, "o", color=plotting.COLOURS[0], alpha=0.5)
         ax.set(xlabel=f"share of “{letter}” that can be read from the key's part, in %",
-               title=titles[place], xlim=(-3, 103), ylim=(-3, 103))
-    axes[0].set(ylabel="right answers in %, one dot per seed")
-    axes[0].legend(loc="lower right")
+               title=title, xlim=(-3, 103), ylim=(-3, 103))
+        ax.grid(alpha=0.3)
+    axes[0].set(ylabel="right answers in %, one dot per model")
     return figure
 
 
 def draw_cuts():
     """Show the seven cuts into two parts, with a dot per pair of SUSPECTS that is apart; → Axes."""
-    names = ("k v p | q", "q v p | k", "q k p | v", "q k v | p",    # one role alone
-             "q k | v p", "q v | k p", "q p | k v")                 # two and two
-    _, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
-    for row, name in enumerate(names):
+    _, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
+    for row, name in enumerate(CUTS):
         _draw_parts(ax, row, parts_of(name))
+        ax.text(STRIP + 17, row, NOTES.get(name, ""), va="center", color="0.4")
         for place, pair in enumerate(SUSPECTS):
             if is_apart(name, pair):
-                ax.plot(56 + 16 * place, row, "o", color=plotting.COLOURS[0])
+                ax.plot(64 + 16 * place, row, "o", color=plotting.COLOURS[0])
     for place, pair in enumerate(SUSPECTS):
-        ax.text(56 + 16 * place, -0.9, " and\n".join(pair), ha="center", va="center")
+        ax.text(64 + 16 * place, -0.9, " and\n".join(pair), ha="center", va="center")
     ax.text(STRIP, -0.9, INITIALS, va="center")
-    ax.set(xlim=(STRIP, 95), ylim=(len(names) - 0.4, -1.6))
+    ax.set(xlim=(STRIP, 88), ylim=(len(CUTS) - 0.4, -1.6))
     ax.set_title("Each pair of suspects is separated by four of the seven cuts")
     ax.set_axis_off()
     return ax
@@ -385,122 +297,25 @@ def _draw_parts(ax, row, parts):
     return start
 
 
-def draw_cosines(seen, coloured, title):
-    """Plot the cosines of pairs of roles, some pairs in colour; → Figure.
-
-    seen: {name: [what `train_pairs` returns, for each seed]}, look returns ({pair: cosine}, …).
-    """
-    figure, axes = plt.subplots(1, len(seen), figsize=(10.5, 4.2), layout="constrained",
-                                sharey=True)
-    figure.suptitle(title)
-    colours = dict(zip(coloured, (plotting.COLOURS[k] for k in (1, 0, 2))))
-    for ax, (name, runs) in zip(axes, seen.items()):
-        others = [pair for pair in runs[0][0][1][0] if pair not in coloured]
-        for pair in (*others, *coloured):                           # the coloured ones on top
-            for run in runs:
-                ax.plot([step for step, _ in run], [cosines[pair] for _, (cosines, _) in run],
-                        color=colours.get(pair, "0.8"))
-        ax.grid(alpha=0.3)
-        ax.set(title=name, ylim=(-0.5, 0.5), xlabel="training steps; one line per seed")
-    axes[0].set_ylabel("mean cosine of two roles' gradients")
-    for pair, colour in colours.items():
-        axes[0].plot([], color=colour, label=" · ".join(pair))
-    axes[0].plot([], color="0.8", label="the other pairs")
-    axes[0].legend(loc="upper right")
-    return figure
-
-
-# ---- running text --------------------------------------------------------------------------------
-
-
-class Bible:
-    """The World English Bible in streams: enough for `steps` steps, and 20,000 words held out."""
-
-    def __init__(self, words, steps, streams=32):
-        train = load("bible-en", "train")
-        vocabulary = Vocabulary.build(train.sentences, words)
-        ids = train.stream(vocabulary)[:streams * 20 * steps + 1]
-        held_out = load("bible-en", "valid").stream(vocabulary)[:20_001]
-        self.batches = TextBatches(ids, streams, 20)
-        self.held_out = TextBatches(held_out, 50, 20)
-        counts = np.bincount(ids[1:], minlength=words) + 0.5
-        self.log_shares = np.log(counts / counts.sum())         # of the words
-
-    def train(self, model, seed):
-        """Train for one epoch, from the words' frequencies; → perplexity on the held-out words."""
-        model.output.b[...] = self.log_shares
-        Trainer(model, Adam(0.01), self.batches, rng=np.random.default_rng(seed), average="token",
-                clip=1.0, threads=1, progress=False,
-                schedule=LinearDecay(len(self.batches), 0.05)).fit(1)
-        return self.perplexity(model)
-
-    def perplexity(self, model):
-        return evaluate(model, self.held_out).perplexity
-
-
-def largest_state(create, parameters, parts):
-    """The largest multiple of parts for which create(hidden) has at most `parameters`."""
-    hidden = parts
-    while create(hidden + parts).size <= parameters:
-        hidden += parts
-    return hidden
-
-
 # ---- WikiText-2: results/wikitext-*.jsonl --------------------------------------------------------
 
-WIKITEXT = {    # test perplexity and its 95 % interval over the text, of the seeds 0, 1, 2
-    "LSTM": [(214.2, 210.8, 217.7), (193.2, 189.8, 196.5), (195.4, 192.4, 198.6)],
-    "tanh layer": [(235.5, 231.7, 239.4), (228.2, 224.5, 232.0), (220.5, 217.2, 224.2)],
-    "linear layer": [(217.2, 213.7, 220.7), (204.6, 201.1, 208.2), (206.0, 202.8, 209.5)],
-    "4-gram": [(213.7, 210.2, 217.2), (198.0, 194.6, 201.2), (227.7, 224.1, 231.5)],
-    "one vector": [(231.6, 228.0, 235.4), (220.6, 217.0, 224.3), (229.9, 226.4, 233.8)],
-    "two parts": [(231.6, 228.1, 235.4), (217.8, 214.2, 221.4), (216.4, 213.1, 220.0)],
-    "three parts": [(220.2, 216.7, 223.8), (203.0, 199.4, 206.4), (209.6, 206.4, 212.9)],
+WIKITEXT = {    # test perplexity of the seeds 0, 1, 2
+    "LSTM": (214.2, 193.2, 195.4),
+    "one vector": (231.6, 220.6, 229.9),
+    "two parts": (231.6, 217.8, 216.4),
+    "three parts": (220.2, 203.0, 209.6),
+    "4-gram": (213.7, 198.0, 227.7),
 }
-STATES = {"LSTM": 103, "one vector": 102, "two parts": 200, "three parts": 291, "4-gram": 291,
-          "tanh layer": 103, "linear layer": 103}
-# In the paper: minus the LSTM, on another part of Wikipedia, with 47 million parameters
-PAPER = {"one vector": "-3.2", "two parts": "-7.0", "three parts": "-9.4",
-         "4-gram": "slightly worse than three parts"}
+STATES = {"LSTM": 103, "one vector": 102, "two parts": 200, "three parts": 291, "4-gram": 291}
 
 
 def print_wikitext():
-    """Print how far the perplexities are from the LSTM's."""
-    value = {name: np.array([one for one, _, _ in seeds]) for name, seeds in WIKITEXT.items()}
+    """Print WIKITEXT, one row per model."""
     print("\nresults/wikitext-*: test perplexity, seeds 0, 1 and 2")
-    print(f"  {'':<13} state  {'perplexity':<21} mean   {'minus the LSTM':<21} "
-          "the paper's difference")
-    for name, state in STATES.items():
-        known = ", ".join(f"{one:.1f}" for one in value[name])
-        less = "" if name == "LSTM" else _signed(value[name] - value["LSTM"])
-        print(f"  {name:<13} {state:>5}  {known:<20} {value[name].mean():.1f}  {less:<21} "
-              f"{PAPER.get(name, '')}".rstrip())
-    for more, less in (("three parts", "one vector"), ("4-gram", "three parts"),
-                       ("one vector", "tanh layer"), ("tanh layer", "linear layer")):
-        print(f"{more} minus {less}: {_signed(value[more] - value[less])}")
-
-
-def draw_wikitext():
-    """Plot WIKITEXT, one row per model, the best mean first, and one dot per seed; → Axes."""
-    _, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
-    seeds = {name: [one for one, _, _ in WIKITEXT[name]] for name in STATES}
-    names = sorted(seeds, key=lambda name: np.mean(seeds[name]))
-    for row, name in enumerate(names):
-        values = seeds[name]
-        ax.plot(np.mean(values), row, "|", color=plotting.COLOURS[1], markersize=16,
-                markeredgewidth=3)
-        ax.plot(values, [row] * len(values), "o", color=plotting.COLOURS[0], alpha=0.7)
-    ax.plot([], [], "o", color=plotting.COLOURS[0], alpha=0.7, label="one seed")
-    ax.plot([], [], "|", color=plotting.COLOURS[1], markersize=16, markeredgewidth=3, label="mean")
-    ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
-    ax.set_yticks(range(len(names)), names)
-    ax.set(xlabel="test perplexity on WikiText-2 (lower is better)", ylim=(len(names) - 0.4, -0.6),
-           title="On average, the LSTM alone is best, but seeds differ a lot")
-    return ax
-
-
-def _signed(differences):
-    return ", ".join(f"{one:+.1f}" for one in differences)
+    print(f"  {'':<13} state  {'perplexity':<21} mean")
+    for name, values in WIKITEXT.items():
+        print(f"  {name:<13} {STATES[name]:>5}  {', '.join(f'{one:.1f}' for one in values):<20} "
+              f"{np.mean(values):.1f}")
 
 
 # ---- the library's readers -----------------------------------------------------------------------
