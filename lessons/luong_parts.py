@@ -1,9 +1,7 @@
 """Helpers of lesson 07: checks, comparisons with the library, training, measures, figures."""
 
-from collections import Counter
 from contextlib import redirect_stdout
 from io import StringIO
-from typing import NamedTuple
 
 import numpy as np
 from course import caught
@@ -141,86 +139,6 @@ def measure(name, translator, test):
     return exact, weights
 
 
-class Swaps(NamedTuple):
-    """Measures of the swapped adjectives and nouns of the test sentences.
-
-    In "largest weight", </s> is left out.
-    """
-
-    least: float        # row 1: sum of the weights on a noun and all that follows it, the smallest
-    adjectives: float   # row 2: share of adjectives with the largest weight on the noun
-    from_state: float   # row 4: share of nouns predicted from the state only
-    nouns: float        # share of nouns with the largest weight on the noun
-    unswapped: float    # row 3: share of unswapped nouns with the largest weight after the noun
-    written: float      # share of nouns that are in the translation
-    all_words: float    # share of all words, </s> included, predicted from the state only
-    from_noun: float    # sum of the weights on a noun and all that follows it, for nouns: the mean
-    after_noun: float   # sum of the weights on all that follows a noun, for adjectives: the mean
-
-
-def measure_swaps(translator, weights, by_state, test, rows_1_to_3):
-    """→ Swaps. by_state: for each test sentence the words predicted from the state only.
-
-    rows_1_to_3: the lesson's function.
-    """
-    found = translator.translate([pair.source for pair in test], beam=1)
-    after_noun = []
-    nouns = []
-    for rows, one, best, pair in zip(weights, found, by_state, test):
-        adjective_links, noun_links = swapped(pair)
-        after_noun += [rows[t, j + 2:].sum() for j, t in adjective_links]
-        nouns += [(rows[t], j, one.target, best[t], pair.target[t]) for j, t in noun_links]
-    least, adjectives, unswapped = rows_1_to_3(weights)
-    return Swaps(least=least,
-                 adjectives=adjectives,
-                 from_state=np.mean([best == word for _, _, _, best, word in nouns]),
-                 nouns=np.mean([row[:-1].argmax() == j for row, j, _, _, _ in nouns]),
-                 unswapped=unswapped,
-                 written=np.mean([word in target for _, _, target, _, word in nouns]),
-                 all_words=np.mean([one == word for one, word in _predicted(by_state, test)]),
-                 from_noun=np.mean([row[j:].sum() for row, j, _, _, _ in nouns]),
-                 after_noun=np.mean(after_noun))
-
-
-def print_verdicts(both, only):
-    """Print the Swaps that test our explanation; → for each row, whether it is as we predict."""
-    predicted = max(both.from_state, only.from_state)
-    rows = [
-        ("1  a swapped noun: weight on its source word or later, smallest", "least",
-         "> 20%", only.least > 0.2),
-        ("2  a swapped adjective: the largest weight is on the noun", "adjectives",
-         "> 75%", only.adjectives > 0.75),
-        ("3  an unswapped noun: the largest weight is after it", "unswapped",
-         "< 20%", only.unswapped < 0.2),
-        ("4  a swapped noun, with C = 0: it is predicted", "from_state",
-         "< 40%", predicted < 0.4),
-    ]
-    _print_swaps([(what, name, f"{limit}: {'yes' if holds else 'no'}")
-                  for what, name, limit, holds in rows], both, only, "our explanation",
-                 "when the model writes …")
-    return [holds for _, _, _, holds in rows]
-
-
-def print_more(both, only):
-    """Print the other Swaps of both directions and of forward only."""
-    rows = [
-        ("a  swapped nouns with the largest weight on the noun", "nouns", ""),
-        ("b  swapped nouns that are in the translation", "written", ""),
-        ("c  all words predicted with C = 0", "all_words", ""),
-        ("d  swapped nouns, mean weight on the noun or later", "from_noun", ""),
-        ("e  swapped adjectives, mean weight after the noun", "after_noun", ""),
-    ]
-    _print_swaps(rows, both, only, "")
-
-
-def _print_swaps(rows, both, only, title, heading=""):
-    """Print a table of (what, name in Swaps, text), with a title above the texts."""
-    print(f"{heading:<64} both directions  forward only   {title}".rstrip())
-    for what, name, text in rows:
-        line = f"  {what:<63} {getattr(both, name):>14.0%} {getattr(only, name):>13.0%}   {text}"
-        print(line.rstrip())
-
-
 def print_nouns(both_words, only_words, test):
     """Print how many swapped nouns are predicted from a single annotation, with each encoder.
 
@@ -258,38 +176,39 @@ def swapped(pair):
     return links[::2], links[1::2]
 
 
-def frequent_words(test, n):
-    """The n most frequent target words of the test sentences, </s> included."""
-    counts = Counter(word for pair in test for word in [*pair.target, "</s>"])
-    return [word for word, _ in counts.most_common(n)]
+def print_from_state(by_state, test):
+    """Print how many swapped nouns, *pas* and </s> are predicted from the state only; → shares.
 
-
-def print_predicted(words, by_state, test):
-    """Print how often each word is predicted from the state only, in its places and in others.
-
-    → {word: (share of its places, share of the others)}
+    by_state: for each test sentence the words predicted from the state only.
     """
-    shares = {}
-    print("If C is 0, the model predicts in all test sentences:")
-    for word in words:
-        hits = np.array([one == word for one, _ in _predicted(by_state, test)])
-        its = np.array([right == word for _, right in _predicted(by_state, test)])
-        shares[word] = hits[its].mean(), hits[~its].mean()
-        print(f"  {word!r:<8} in {hits[its].sum():>3} of {its.sum()} places, and in "
-              f"{shares[word][1]:.1%} of all others")
+    places = [(n, t, word) for n, pair in enumerate(test)
+              for t, word in enumerate([*pair.target, "</s>"])]
+    nouns = [(n, t, pair.target[t]) for n, pair in enumerate(test) for _, t in swapped(pair)[1]]
+    shares = [_print_hits("swapped nouns", nouns, by_state)]
+    for name in ("pas", "</s>"):
+        its = [place for place in places if place[2] == name]
+        wrongly = np.mean([by_state[n][t] == name for n, t, word in places if word != name])
+        shares.append(_print_hits(name, its, by_state, f"  (and in {wrongly:.1%} of other places)"))
     return shares
 
 
-def _predicted(by_state, test):
-    """Each predicted word of the test sentences with the correct one."""
-    return [both for best, pair in zip(by_state, test)
-            for both in zip(best, [*pair.target, "</s>"], strict=True)]
+def _print_hits(name, places, by_state, more=""):
+    """Print how many of the places (sentence, t, word) are predicted; → their share."""
+    hits = [by_state[n][t] == word for n, t, word in places]
+    print(f"  {name:<14} predicted in {sum(hits):>3} of {len(hits)} places: {np.mean(hits):>4.0%}"
+          f"{more}")
+    return np.mean(hits)
 
 
-def missed_links(weights, test):
-    """The target words of the links whose source word does not have the largest weight."""
-    return [pair.target[t] for rows, pair in zip(weights, test) for j, t in pair.sure
-            if rows[t, :-1].argmax() != j]
+def past_the_noun(weights, test):
+    """The share of unswapped nouns with the largest weight on a later word, </s> left out.
+
+    Counts only nouns that are swapped in other sentences.
+    """
+    nouns = {pair.source[j] for pair in test for j, _ in swapped(pair)[1]}
+    return np.mean([rows[t, :-1].argmax() > j for rows, pair in zip(weights, test)
+                    for j, t in pair.sure
+                    if pair.source[j] in nouns and (j, t) not in swapped(pair)[1]])
 
 
 def centres_of(translator, pair):
@@ -308,13 +227,6 @@ def in_window(translator, test):
 # ---- figures -------------------------------------------------------------------------------------
 
 
-def draw(weights, pair, title, ax=None):
-    """A heatmap of one sentence's weights; → Axes."""
-    return plotting.attention_heatmap(weights, source_tokens=[*pair.source, "</s>"],
-                                      target_tokens=[*pair.target, "</s>"], gold=pair.sure,
-                                      possible=pair.possible, ax=ax, title=title)
-
-
 def noun_weight(weights, pair):
     """A text: how much weight the pair's first swapped noun has on its word and later ones."""
     j, t = swapped(pair)[1][0]
@@ -326,7 +238,9 @@ def draw_two(title, pair, matrices):
     figure, axes = plt.subplots(1, 2, figsize=(11, 5.8), layout="constrained")
     figure.suptitle(title)
     for ax, (one, weights) in zip(axes, matrices.items()):
-        draw(weights, pair, one, ax)
+        plotting.attention_heatmap(weights, source_tokens=[*pair.source, "</s>"],
+                                   target_tokens=[*pair.target, "</s>"], gold=pair.sure,
+                                   possible=pair.possible, ax=ax, title=one)
     return figure
 
 
@@ -345,27 +259,3 @@ def draw_pull(beta, alpha, terms, p, D):
     right.set(xlabel="position j", ylabel="pull to the right (− term of dp)",
               title=f"the pull to the right: position 3 has {-terms[3]:.3f} of {-terms.sum():.3f}")
     return figure
-
-
-def draw_recorded(recorded, deviations):
-    """A dot with an error bar for each {name: mean}, the first as baseline; → Axes.
-
-    A hollow dot is the score that a row changes.
-    """
-    names = list(recorded)
-    means = list(recorded.values())
-    _, ax = plt.subplots(figsize=(7.5, 3.6), layout="constrained")
-    ax.axvline(means[0], color="0.5", linestyle="--", linewidth=1)
-    for row, name in enumerate(names):
-        score = names.index(name.split()[0])
-        if score != row:
-            ax.plot([means[score], means[row]], [row, row], color="0.8")
-            ax.plot(means[score], row, "o", color="0.5", markerfacecolor="white")
-        ax.errorbar(means[row], row, xerr=deviations[row], fmt="o", capsize=3,
-                    color=plotting.COLOURS[score != row])
-    ax.set_yticks(range(len(names)), [name.replace("s_{t−1}", "sₜ₋₁") for name in names])
-    ax.invert_yaxis()
-    ax.set(xlabel=f"test perplexity (dashed: {names[0]}; hollow: the same score, unchanged)",
-           title="on the Bible: mean ± standard deviation of three seeds")
-    ax.grid(alpha=0.3, axis="x")
-    return ax
