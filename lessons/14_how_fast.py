@@ -21,7 +21,7 @@
 # as the floor?
 #
 # Times depend on the machine. The output shows the times of one run: yours, if you run the script.
-# The table at the end also has those of an Intel Xeon.
+# The table at the end also has those of one core of an AMD EPYC.
 
 # %%
 print("Lesson 14: how fast can it be?", flush=True)
@@ -779,8 +779,7 @@ def products(B):
 
 
 # %% [markdown]
-# Now time all eight versions and the floor in the same rounds. The last column is from the Intel
-# Xeon, which ran an earlier form of change 7.
+# Now time all eight versions and the floor in the same rounds. The last column is recorded.
 
 # %%
 VERSIONS = (FirstWritten, InputsAtOnce, WeightsAtOnce, WordsAtOnce, CompiledGates, OnePassSoftmax,
@@ -797,11 +796,11 @@ title = f"From {ms[names[0]] / floor:.1f} to {ms[names[-1]] / floor:.2f} times t
 show(draw_waterfall(ms, names, title), "14_waterfall")
 
 # %% [markdown]
-# *Your first guess.* On the Xeon, the first version took three times as long as the floor. Your run
-# may say twice: the slower a machine's products are, the less the rest of the step matters.
+# *Your first guess.* On the EPYC, the first version takes twice as long as the floor. The faster a
+# machine's products are, the more the rest of the step matters.
 #
-# *Your second guess.* On the Xeon, change 3 saved most, with five lines of NumPy. Changes 1 and 7
-# saved least. The profile suggested it: `predict` takes the largest share of the first version.
+# *Your second guess.* On the EPYC, change 3 saves most, with five lines of NumPy, and change 1
+# saves nothing. The profile suggested it: `predict` takes the largest share of the first version.
 #
 # *How close?* The last version's `÷ the floor` is the answer. What is left above the floor is the
 # softmax, the update, the gates, the rows of E, and Python between the calls. Even perfect code
