@@ -14,9 +14,9 @@
 #
 # Salton, Ross & Kelleher (2017) keep them. Before each prediction, a softmax over *all earlier
 # states* decides which of them to read again. So their model *may* look back. Does it *use* its
-# attention? And is the attention *worth* anything? These are two different questions. You will
-# derive the model and ask both, first about copied letters and then about the Bible. On one of the
-# two texts, the answers differ.
+# attention, which means: does it choose between its states? And is the attention *worth* anything:
+# is the model better than one without it? You will derive the model and ask both questions, first
+# about copied letters and then about the Bible. There, a third question is easily taken for them.
 
 # %%
 print("Lesson 11: a language model that looks back", flush=True)
@@ -277,8 +277,9 @@ print("one step: every gradient equals its central difference")
 # Both sums carry the gradient from step t to h_s in **one** jump, however far apart they are.
 #
 # The class below reads B texts of up to T words at once. As in lesson 06, `mask` (T, B) says where
-# a text has a word. All T states are columns of the scores, so S = T. The gradient check also needs
-# `dalpha`, the gradient of a loss that reads the weights. In training, `dalpha` is 0.
+# a text has a word. All T states are columns of the scores, so S = T. `backward` also takes
+# `dalpha`, for a loss that reads the weights directly. Only the gradient check uses such a loss. In
+# training, `dalpha` is 0.
 #
 # > **Exercise.** Write the backward pass before you read on:
 # > `numpy-attention exercise start causal`.
@@ -422,7 +423,7 @@ class LastRoles(PlainReader):
 report = caught(check, LastRoles(*arrays))
 
 # %% [markdown]
-# Only the gradient of the states is wrong. All six parameter gradients are right, and they use da,
+# Only the gradient of the states is wrong. The six parameter gradients are right, and they use da,
 # dc, de, dk and dq. So only the four terms and their sum are suspects. The line that the report
 # names *assigns* where it should add. The two terms that were already in `dh`, "it predicts" and
 # "it asks", are lost.
@@ -440,7 +441,8 @@ report = caught(check, LastRoles(*arrays))
 # that it should predict. The second bug is in the code that was released with the paper. A
 # framework *traces* one step of the model: it runs the step once, on the first word, and replays
 # the recorded operations at every later word. But at the first word the past is empty, so the
-# recorded step never looks back.
+# recorded step never looks back. (`experiments/recipes/language_models.toml` documents it, above
+# `[sentences]`.)
 
 
 # %%
@@ -502,14 +504,14 @@ show(draw_influence(found), "11_influence")
 #
 # ## Ten letters, twenty dots
 #
-# Can attention do the task from the beginning of this lesson? A sequence is ten letters, each one
-# of a to h, then twenty dots, then an arrow. At the arrow, the model predicts the first letter.
+# Can attention do the task from the beginning of this lesson? A sequence is ten letters, each drawn
+# from a to h, then twenty dots, then an arrow. At the arrow, the model predicts the first letter.
 # Then it *reads* the correct first letter and predicts the second, and so on. Nothing else is
 # predicted.
 #
 # With attention, the LSTM does not have to remember the letters. It only has to count them, so that
 # h_t can ask for the letter in the right position. All models are trained on the same 400 batches
-# of 32 sequences. Each may have 20,000 parameters, so the models with attention have smaller
+# of 32 sequences. Each model may have 20,000 parameters, so those with attention have smaller
 # states.
 #
 # Guess: what share of the letters will the LSTM, the LSTM with a tanh layer (the control), single
@@ -546,7 +548,7 @@ assert right["tanh layer"] < 0.5
 # %% [markdown]
 # *combined* gets practically all letters right, and *single* about three out of four. The two
 # models without attention do badly: the LSTM gets about a quarter right, and the control is at
-# chance, 12.5 %. (Question 3 repeats this with five seeds.)
+# chance, 12.5 %. (With three of five seeds, the LSTM is at chance, too: question 3.)
 #
 # Where do the two models with attention look? Each row of the figure has the weights of one
 # prediction.
@@ -568,8 +570,8 @@ assert on_it > 0.95
 # %% [markdown]
 # *combined* draws a diagonal, because at each step it asks for the next position. *single* draws
 # stripes: without a query, e_s does not depend on the step t that asks. So every step gets nearly
-# the same context, a mixture of many states, and the last tanh must extract the right letter from
-# it.
+# the same context, a mixture of many states. This mixture has to show every letter together with
+# its position. From h_t, the last tanh learns which position is wanted, and it extracts the letter.
 #
 # ## Is the attention used?
 #
@@ -583,7 +585,9 @@ assert on_it > 0.95
 # - **hard**: all weight on the state with the largest weight.
 #
 # The change to watch is *equal weights*. If it costs nothing, the model gains nothing by choosing
-# between states. Now guess: which of the three changes will cost *combined* almost nothing?
+# between states, so it does not use its attention. (The interval after each cost says how much the
+# cost would vary with other texts.) Guess: which of the three changes will cost *combined* almost
+# nothing?
 
 # %% tags=["training"]
 print("\nwhat each change of the attention costs, in extra nats per letter (95 % interval):")
@@ -632,18 +636,18 @@ assert bible_ablation.cost("no context").more.low > 0.04
 assert bible_ablation.cost("equal weights").more.mean < 0.03
 
 # %% [markdown]
-# Equal weights cost next to nothing, so the model hardly chooses. It might just as well read the
-# plain mean of all earlier states, a rough summary of the verse so far. The figure shows this for
-# one verse: no row has a bright cell, except at the top, where few states share the weight. *Hard*
-# weights, which cost nothing in copying, are the worst change here, perhaps because one state
-# cannot replace the mean of all.
+# Equal weights cost next to nothing. So the model hardly uses its attention: it might just as well
+# read the plain mean of all earlier states, a rough summary of the verse so far. The figure shows
+# this for one verse: no row has a bright cell, except at the top, where few states share the
+# weight. *Hard* weights, which cost nothing in copying, are the worst change here, perhaps because
+# one state cannot replace the mean of all.
 #
 # But *no context* costs 0.071 nats per word, which raises the perplexity by about seven per cent.
-# So the model does depend on its context.
+# So the model does depend on its *context*, even though it does not choose what goes into it.
 #
 # ## Is the attention worth anything?
 #
-# Are these 0.071 nats what the attention is worth? Guess: by how much is the control worse, which
+# Are these 0.071 nats what the attention is worth? Guess: how much worse is the control, which
 # never had a context? All models have 69 units, and each row of the output adds one part: the tanh
 # layer, then the attention.
 
@@ -685,10 +689,11 @@ print("the same with the seeds 7, 8 and 9:", *(f"{one:+.3f}" for one in SEEDS.va
 #
 # ### With more training
 #
-# Our models were small, and were trained for seconds. Is attention worth more in larger models?
-# Here are test perplexities of recorded runs (`results/tables.md`). The models of the Bible have
-# ten times as many parameters as above (one seed). Those of the Penn Treebank, newspaper text on
-# which the paper tests its models, have two layers of 200 units (mean of three seeds).
+# Our models were small, and were trained for seconds. Is attention worth more in larger models that
+# are trained for longer? Here are test perplexities of recorded runs (`results/tables.md`). The
+# models of the Bible have ten times as many parameters as above (one seed). Those of the Penn
+# Treebank, newspaper text on which the paper tests its models, have two layers of 200 units (mean
+# of three seeds).
 
 # %% tags=["training"]
 LONGER = {
@@ -702,11 +707,12 @@ for text, recorded in LONGER.items():
     row = ", ".join(f"{name} {one:.2f}" for name, one in recorded.items())
     print(f"  {text:<13}  {row}; combined minus tanh layer "
           f"{recorded['combined'] - recorded['tanh layer']:+.2f}")
+print("  Penn Treebank, combined minus tanh layer with the seeds 0, 1 and 2: +3.79, +3.58, +2.12")
 
 # %% [markdown]
 # On the Bible, combined is more than three points better than the LSTM. But the control, which
 # never looks back, is almost as good as combined. Without a control, attention would have got all
-# the credit. On the Penn Treebank, combined is three points *worse* than its control.
+# the credit. On the Penn Treebank, combined is *worse* than its control, with each seed.
 #
 # ## One more silent fault
 #
@@ -731,13 +737,13 @@ print(f"  first word counted, not predicted:  LSTM {flattered:.2f}, a model that
 assert flattered < 0.95 * honest
 
 # %% [markdown]
-# With the wrong count, the perplexity of ignorance is far below 2,000. And the LSTM seems to
-# improve by more than any two of our models of the Bible differ, although not a single prediction
-# has changed.
+# With the wrong count, the perplexity of ignorance is far below 2,000. And the LSTM seems to gain
+# far more than the gap between the best and the worst of our models of the Bible, although not a
+# single prediction has changed.
 #
 # So does the model use its attention, and is it worth anything? In copying, yes and yes. On the
-# Bible, the model depends on its context but hardly chooses, and a model without attention does
-# about as well. Before you believe a number of your own, ask four questions:
+# Bible, no and no, as far as we can see. It only *depends* on a context, which is the third
+# question. Before you believe a number of your own, ask four questions:
 #
 # - **Influence**: does each output depend on what it should, and on nothing else?
 # - **Ignorance**: does a model that knows nothing get the score that it must get?

@@ -48,9 +48,9 @@ np.set_printoptions(precision=3, suppress=True)
 # reads these n numbers.
 #
 # The paper has models with one part (*attention*), two (*key-value*) and three
-# (*key-value-predict*):
+# (*key-value-predict*). The last three columns say which part each role reads:
 #
-# | role | its name | symbol | one part | two | three |
+# | role | called | symbol | one part | two | three |
 # |---|---|---|---|---|---|
 # | h_t asks | query | k_t | first | first | first |
 # | h_i, before t, is found | key | k_i | first | first | first |
@@ -64,7 +64,7 @@ np.set_printoptions(precision=3, suppress=True)
 # | symbol | shape | what it is | the paper |
 # |---|---|---|---|
 # | h_t = [k_t; v_t; p_t] | (3n,) | state after t, in parts of n numbers | h_t |
-# | S, window | | step t sees the S = min(window, t − 1) states h_i before it | L |
+# | S | | how many states h_i before it step t sees: all t − 1, or at most a `window` | L |
 # | K, V | (S, n) | the keys k_i and values v_i of these states | Y_t |
 # | x | (S, n) | rows x_i = tanh(k_i W_s + k_t W_q): hidden layer of the score | M_t |
 # | e = x w, α | (S,) | scores, weights | α_t |
@@ -110,8 +110,8 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # it must show *now* again.
 #
 # We code d as 1, g as −1, and everything else as 0. A key has n = 3 numbers: *before*, *now*, and a
-# constant 1, which serves as a bias. A value has three numbers, too: 1 for yes and 0 for no. y has
-# O = 2 numbers: a vote for u and a vote for s.
+# constant 1, which serves as a bias. A value answers three questions, with 1 for yes and 0 for no:
+# am I u? am I s? am I the first of a pair? y has O = 2 numbers: a vote for u and a vote for s.
 
 # %%
 letters = ["d", "u", "g", "s"]
@@ -128,8 +128,8 @@ p_t = np.array([0.5, -0.2, 0.3])    # the predict part: arbitrary, since the ans
 
 # %% [markdown]
 # The score adds *before* of the earlier state to *now* of the present one. It should be largest if
-# both are 1 or both are −1, so if the sum is 2 or −2. Two tanh units achieve this together, one for
-# each end:
+# both are 1 or both are −1, that is, if the sum is 2 or −2. Two tanh units achieve this together,
+# one for each end:
 
 # %%
 for both in (-2, -1, 0, 1, 2):
@@ -137,9 +137,9 @@ for both in (-2, -1, 0, 1, 2):
     print(f"  sum = {both:2}   the two units add up to {units.sum():.2f}")
 
 # %% [markdown]
-# Each unit is one column of W_s, which reads *before*, and of W_q, which reads *now*. The last rows
-# multiply the constant 1 of the keys, and together they supply the −1. (Two units are enough here,
-# so both matrices are (n, 2) instead of (n, n).)
+# Each unit has a column in W_s, which picks out *before*, and a column in W_q, which picks out
+# *now*. The last row of each matrix meets the constant 1 and adds −0.5. Together they add the −1.
+# (Two units are enough here, so both matrices are (n, 2) instead of (n, n).)
 
 # %%
 W_s = np.array([[1., -1], [0, 0], [-0.5, -0.5]])    # reads "before"
@@ -395,9 +395,9 @@ for row in range(3):
           "  answers:", *text_of(test.targets[10::2, row]))
 
 # %% [markdown]
-# We give the LSTM five different readers. In our versions of the paper's models, every part has 8
-# numbers. We write the roles as their initials, with a bar between the parts: in `q k | v p`, query
-# and key read the first part, and value and predict the second.
+# We give the LSTM five different readers, which see all earlier states. In our versions of the
+# paper's models, every part has 8 numbers. We write the roles as their initials, with a bar between
+# the parts: in `q k | v p`, query and key read the first part, and value and predict the second.
 #
 # | model | in the paper | numbers in its state |
 # |---|---|---|
@@ -463,9 +463,10 @@ assert np.min(cuts) > small.max() and 100 * right["tanh layer"].max() < GUESSING
 show(draw_answers(right, title), "12_roles_or_room")
 
 # %% [markdown]
-# Without attention, the model is even worse than guessing. The models with separate parts are far
-# ahead of one vector of 8. But *one* vector of 16 beats them both, without any cut. (On another
-# processor, single seeds may differ.)
+# Without attention, the model is as good as a guess among all ten letters, because it would have to
+# keep all five pairs in its state. The models with separate parts are far ahead of one vector of 8.
+# But *one* vector of 16 beats them both, without any cut. (On another processor, single seeds may
+# differ.)
 #
 # So perhaps the parts helped only because they add numbers. Or do some roles disturb each other so
 # much in 8 numbers that it helps to separate them?
@@ -556,10 +557,13 @@ show(draw_recorded(), "12_all_cuts")
 # *Key and value* are **guilty**: every cut that separates them has a higher mean and a higher
 # median than every cut that does not.
 #
-# *Query and predict* seem **innocent**. Of the four cuts with key and value apart, the first two
-# separate query and predict, too. Their means, 88.3 and 86.9 %, are no better than the 92.9 and
-# 83.6 % of the other two. Of the three cuts with key and value together, the best one keeps query
-# and predict together, too.
+# *Query and predict* seem **innocent**. Among the four cuts with key and value apart, separating
+# them gains nothing: the means are 88.3 and 86.9 % with them apart, and 92.9 and 83.6 % with them
+# together. Among the other three cuts, the best one keeps them together.
+#
+# One row is strange. The cut `q k v | p` has 8 numbers more than one vector of 8, and yet it is far
+# worse. Predict seems to help the other three roles to learn, and here it is taken from them
+# (question 4).
 #
 # So the cosine pointed to the wrong pair. A gradient says what a *small* change of h would do now.
 # It does not say whether a very different h would be better, or how long training takes to get
@@ -589,10 +593,10 @@ titles = ("The more of “before”, the more right answers", "“Now” says li
 show(draw_readable(points, shares, titles), "12_probe")
 
 # %% [markdown]
-# The models that fail lack *before*, so a question cannot find the right state. (Each dot is one of
-# the thirty models with attention.) And `q v | k p` has found the keys and values of our example by
-# itself: its key's part shows *before* and hardly *now*, and its value's part *now* and not
-# *before*.
+# The models that fail lack *before*, which would explain why their questions do not find the right
+# state. (Each dot is one of the thirty models with attention.) And `q v | k p` has found the keys
+# and values of our example by itself: its key's part shows *before* and hardly *now*, and its
+# value's part *now* and not *before*.
 #
 # ## The verdict: separation, or more numbers?
 
@@ -603,14 +607,14 @@ print("recorded: one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:
 # %% [markdown]
 # Are four roles too much for one vector? Not if it is long enough. And why did parts help?
 #
-# - **Not only because they add numbers.** All seven cuts have 16 numbers, but their means go from
-#   7.4 to 92.9 %. It matters whether key and value are apart. A third part adds 8 numbers more, but
-#   with forty seeds, `q k | v | p` is no better than `q k | v p`.
+# - **Not only because they add numbers.** All seven cuts have 16 numbers, but with key and value
+#   together, their means are at most 58.0 %, and with key and value apart, at least 83.6 %. A third
+#   part adds 8 numbers more, but with forty seeds, `q k | v | p` is no better than `q k | v p`.
 # - **But no cut is needed.** In one vector of 13, each role reads 13 numbers instead of 8. Its mean
 #   is above that of every cut, with fewer parameters. So if you cut a state, compare it with an
 #   uncut vector that has as many parameters.
 # - **Even 8 numbers are enough, given time.** After 3,200 steps, one vector of 8 answers nearly
-#   everything. So on this task, what separate parts and longer vectors gain is mostly *time*.
+#   everything. So on this task, separate parts and longer vectors mainly save training time.
 
 # %% [markdown]
 # ## Part B (optional): without attention, and on real text
@@ -680,11 +684,12 @@ print("the 4-gram: outputs and gradients equal the library's")
 print_wikitext()
 
 # %% [markdown]
-# In the paper, the LSTM alone loses to all attention models. Here it beats them all, with each
-# seed. Three parts are better than one vector with each seed, but their state is also almost three
-# times as long. The 4-gram has a state of the same length and no attention. It is better than three
-# parts with two seeds, and worse with the third, so the gain need not come from attention. (One
-# control is missing: every reader has a tanh before the output layer, and the LSTM alone has none.)
+# In the paper, the LSTM alone loses to all attention models. Here it beats all three of them, with
+# each seed. Three parts are better than one vector with each seed, but their state is also almost
+# three times as long. The 4-gram has a state of the same length and no attention. It is better than
+# three parts with two seeds, and worse with the third, so the gain of three parts over one vector
+# need not come from attention. (One control is missing: every reader has a tanh before the output
+# layer, and the LSTM alone has none.)
 
 # %% [markdown]
 # ## What others call it

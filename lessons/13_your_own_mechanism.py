@@ -62,7 +62,7 @@ np.set_printoptions(precision=3, suppress=True)
 #
 # *How near is near?* That depends on the size of the map. So multiply the score by a factor β, and
 # let the model learn the factor: e_j = −β d_j. It must stay positive, so let β = exp(s), where the
-# parameter s may be any number. In all:
+# parameter s may be any number. Together:
 #
 #     k_j = h_j W              d_j = ‖q − k_j‖²           e_j = −β d_j,   β = exp(s)
 #     α   = softmax(e)         c   = Σ_j α_j h_j
@@ -160,7 +160,7 @@ for word, k in zip(words, K):
 # %% [markdown]
 # By dot product, *student* does not win even if the query is exactly on it, because *blue* is in
 # almost the same direction and farther out. *Student* wins only in a wedge below the origin. There
-# the query's second coordinate is negative. So a word loses by a large second coordinate, and
+# the query's second coordinate is negative. So a large second coordinate lowers a word's score, and
 # *blue* has the largest one. By nearness, each word wins in the region around itself.
 
 # %%
@@ -264,7 +264,7 @@ show(ax, "13_map")
 #
 # The last term is the same for every word, so it cancels in the softmax. The first term is the
 # score *general* of lesson 07, with the matrix 2β Wᵀ between query and annotation. Only the middle
-# term is new: whatever the query is, it lowers the score of a word far from the origin. In the
+# term is new. It lowers the score of a word far from the origin, whatever the query is. In the
 # softmax, it becomes a factor exp(−β ‖k_j‖²) in the weight of each word.
 
 # %%
@@ -284,27 +284,18 @@ print("for each word, this α times this factor, normalized, is its weight by ne
 # ## The class
 #
 # `SoftmaxAttention` already implements the mask, the softmax, the context, and the backward passes
-# of all three. You write the rest:
+# of all three. You write the score. The keys are the same for all target words, so `read` and
+# `read_backward` run once per sentence:
 #
-# | method | what it does here |
-# |---|---|
-# | `create` | draws random weights of the sizes that the model needs |
-# | `read` | returns a `Memory`, with the keys k_j = h_j W in `memory.keys` |
-# | `score` | returns e, and a cache for the backward pass |
-# | `score_backward` | adds dK to `dmemory.keys`, and returns dq |
-# | `read_backward` | takes dK, adds dW to `grads.W`, and returns dh |
-#
-# The keys are the same for all target words, so `read` and `read_backward` run once per sentence:
-#
-#     memory = read(h, mask)
+#     memory = read(h, mask)                                      memory.keys: k_j = h_j W
 #     for each target word:    e, cache = score(q, memory)
 #     for each, in reverse:    dq = score_backward(de, cache, memory, dmemory, grads)
-#     dh = read_backward(memory, dmemory, grads)
+#     dh = read_backward(memory, dmemory, grads)                  dmemory.keys: dK, the sum
 #
 # The model calls `step` and `step_backward` of `SoftmaxAttention`, and these call your `score` and
 # `score_backward`. `super().read_backward` returns the part of dh that comes through the context,
-# and you add the part that comes through the keys. Other scores may also need `dmemory.values` and
-# `dmemory.defer`, which section 2 of `docs/custom_mechanisms.md` explains.
+# and you add the part that comes through the keys. (Section 2 of `docs/custom_mechanisms.md` has
+# all methods.)
 #
 # > **Exercise.** Write the two backward methods before you read on:
 # > `numpy-attention exercise start nearness`.
@@ -312,7 +303,7 @@ print("for each word, this α times this factor, normalized, is its weight by ne
 # The class computes a whole batch, with q (B, Q) and K (B, S, Q). Compare it line by line with the
 # equations above. `as_rows` turns (B, S, …) into (B · S, …). Only the initial value of s is new. A
 # distance is a sum of Q squares and may be large, so `create` starts with a small β: s = −2.
-# Question 1 shows why no softmax should start too sharp.
+# Question 1 shows why a softmax should not start too sharp.
 
 
 # %% tags=["plain"]
@@ -436,9 +427,8 @@ assert code == 0
 # We measure three things on the test sentences:
 #
 # - *exactly right*: the share of sentences translated without a single mistake
-# - *points right*: the data marks some pairs of words as *sure links*, because one certainly
-#   translates the other. In how many of them does the target word give its largest weight to the
-#   source word?
+# - *points right*: the share of *sure links* in which the target word's largest weight is on its
+#   source word (a link is sure if one word certainly translates the other)
 # - *largest weight*: how sharp the attention is, as the mean of all target words' largest weights
 #
 # *Points right* ignores the weight on `</s>`, and *largest weight* includes it.
@@ -502,11 +492,11 @@ show(draw_runs(figures, list(scores), "nearness is sharp,\nbut general is, too")
 # %% [markdown]
 # ## The verdict
 #
-# Your first guess was about sharpness. Nearness is indeed sharper than additive, with each of the
-# three seeds. At this point you could write a paper: "Distance makes attention sharp". But your
-# second guess was about the reason. General has no distance in it, and on average it is even
-# sharper than nearness. So sharpness does not need distance. Without general as a control, you
-# would have believed that it does.
+# Which score is the sharpest? Nearness is indeed sharper than additive, with each of the three
+# seeds. At this point you could write a paper: "Distance makes attention sharp". But is distance
+# the reason? General has no distance in it, and on average it is even sharper than nearness. So
+# sharpness does not need distance. Without general as a control, you would have believed that it
+# does.
 
 # %% tags=["training"]
 assert min(sharp["nearness"]) > max(sharp["additive"])
@@ -537,10 +527,10 @@ for what, recorded in FACTOR.items():
 # and 1, so in e = v_a · tanh(…) no |e| can exceed the sum of all |v_a|, and no two scores can
 # differ by more than twice this sum. Training can raise this bound, but perhaps it has left it low?
 #
-# Explanations are cheap, but this one can be tested. If the bound is the reason, additive's largest
-# score must usually lead its second largest by nearly as much as the bound allows. Guess whether it
-# does. We compute the lead from the weights: the difference of two scores is the logarithm of the
-# ratio of their weights.
+# Explanations are cheap, but this one can be tested. If the bound is the reason, additive must
+# usually be close to it: its largest score must exceed the second by nearly that much. Guess
+# whether it does. We compute the lead from the weights: the difference of two scores is the
+# logarithm of the ratio of their weights.
 
 
 # %% tags=["training"]
@@ -562,20 +552,17 @@ for name in scores:
     print(f"{name}: the largest score leads the second by {over_seeds(lead, name)}")
 bounds = [2 * abs(trained["additive", seed].model.attention.v_a).sum() for seed in SEEDS]
 print(f"additive: the bound would allow a lead of {min(bounds):.0f} or more")
-betas = over_seeds(lambda one: np.exp(one.model.attention.s[0]), "nearness")
-print(f"β began at {np.exp(-2):.2f} and is {betas} after training")
 
 # %% [markdown]
 # The bound is not the reason: it would allow additive to be sharper than the other two. The tanh
-# may keep additive soft in another way, but this lesson cannot tell. Nearness, for its part, has
-# made use of β, which has grown in training with each seed, as it did in the update of our example.
+# may keep additive soft in another way, but this lesson cannot tell.
 
 # %% tags=["training"]
 assert min(bounds) > 2 * max(lead(trained["general", seed]) for seed in SEEDS)
 
 # %% [markdown]
-# And which score translates best? Compare two differences: that between the mean results of the
-# three scores, and that between the seeds of one score.
+# And which score translates best? How far apart are the means of the three scores, and how far
+# apart are the seeds of a single score?
 
 # %% tags=["training"]
 exact = figures["exactly right"]
@@ -583,8 +570,8 @@ between_seeds = max(max(numbers) - min(numbers) for numbers in exact.values())
 means = [np.mean(numbers) for numbers in exact.values()]
 orders = {tuple(np.argsort(one_each)) for one_each in itertools.product(*exact.values())}
 print(f"exactly right: with one seed for each score, {len(orders)} of the 6 rankings can come out")
-print(f"exactly right: the means differ by {max(means) - min(means):.1%} at most, the seeds of one "
-      f"score by up to {between_seeds:.1%}")
+print(f"exactly right: the means differ by {100 * (max(means) - min(means)):.1f} points at most, "
+      f"the seeds of one score by up to {100 * between_seeds:.1f}")
 assert max(means) - min(means) < between_seeds
 points = figures["points right"]
 ahead = sum(np.array(points["general"]) > points["nearness"])
@@ -629,7 +616,7 @@ for name, ax in zip(("general", "nearness"), axes):
     rows = trained[name, 3].attend([pair])[0]
     places = rows[:, :len(pair.source)].argmax(1)
     right = sum(places[j] == i for i, j in pair.sure)
-    title = f"{name}: {right} of {len(pair.sure)} sure links point right"
+    title = f"{name}: {right} of {len(pair.sure)} sure links point right (without </s>)"
     plotting.attention_heatmap(rows, source_tokens=[*pair.source, "</s>"],
                                target_tokens=[*pair.target, "</s>"], gold=pair.sure,
                                possible=pair.possible, ax=ax, title=title)
@@ -638,11 +625,11 @@ show(figure, "13_attention")
 
 # %% [markdown]
 # With seed 3, nearly all missed links belong to two words: the full stop, and *ne* (or *n'*). In
-# the figure, both full stops give most of their weight to `</s>`, which *points right* leaves out.
-# Among the other words, general's full stop gives most weight to the English full stop, and
-# nearness's does not. Nearness's *ne* gives most weight to *do*. This link is only possible, not
-# sure, so it does not count as right. Seed 3 translates best of nearness's three seeds all the
-# same, so a low *points right* need not mean that the model translates badly.
+# both panels, the French full stop puts most of its weight on `</s>`, which *points right* ignores.
+# What is left is largest on the English full stop for general, but not for nearness. Nearness's
+# *ne* gives most weight to *do*. This link is only possible, not sure, so it does not count as
+# right. And yet, of nearness's three seeds, seed 3 translates best. So a low *points right* need
+# not mean that the model translates badly.
 #
 # A new mechanism may end like this one. It works: its gradients are right, it translates, and it
 # points at most of the right words. But nothing here shows that it is better than what we had. If

@@ -242,8 +242,8 @@ class FirstWritten(Recurrence):
 # ## Check
 #
 # Check every gradient, again in float64, with tiny sizes that are all different. `gradcheck` needs
-# a `forward` and a `backward`, but our model computes loss and gradient in one call. So `check`
-# makes this call in both.
+# a `forward` and a `backward`, but our model computes both in one call. So `check` makes this call
+# twice: once for the loss, and once for the gradient.
 
 
 # %%
@@ -278,10 +278,11 @@ print(check(FirstWritten))
 # ## Where does the time go?
 #
 # A **profile** gives the share of each part of the step: the recurrence (`forward` and `backward`),
-# the output layer (`predict`), the rows of E, and the update.
+# the output layer (`predict`), the rows of E, and the update. (`keep_freed_memory` lets NumPy use
+# freed memory again. Otherwise each new array asks the system for memory, which takes time.)
 
 # %% tags=["training"]
-keep_freed_memory()     # otherwise each new array asks the system for memory again
+keep_freed_memory()
 print_profile(created(FirstWritten, V, H), inputs, targets, 15)
 
 # %% [markdown]
@@ -362,11 +363,21 @@ print(f"the products x W have {100 * share:.0f}% of the multiplications in matri
 
 # %% [markdown]
 # What is there to gain? The number of multiplications stays the same. But a product of 20 rows
-# fetches all of W to use each of its numbers 20 times. A product of 400 rows uses each 400 times.
+# fetches W and uses each of its numbers 20 times. A product of 400 rows fetches W once and uses
+# each of its numbers 400 times.
 #
-# Expect little all the same. A core has a small, fast memory, often of one or two megabytes: a
-# **cache**, unrelated to the `cache` of a backward pass. W fits into it, so fetching W again is
-# cheap. And the products x W have only 6% of the multiplications.
+# Expect little all the same. The products x W have only 6% of the multiplications. And a core has a
+# small, fast memory, often of one or two megabytes: a **cache**, unrelated to the `cache` of a
+# backward pass. W fits into it, so fetching W again is cheap. We time these products alone, and
+# then the whole training step.
+
+# %% tags=["training"]
+W = np.random.default_rng(7).standard_normal((H, 4 * H), np.float32)
+rows = np.random.default_rng(8).standard_normal((T * B, H), np.float32)
+ms = medians(in_turns({"small": lambda: [x @ W for x in np.split(rows, T)],
+                       "large": lambda: rows @ W}, 35, np.random.default_rng(9)))
+print(f"{T} products of {B} rows: {ms['small']:.1f} ms; one of {T * B}: {ms['large']:.1f} ms")
+
 
 
 # %% tags=["training"]
@@ -392,8 +403,9 @@ time_change(InputsAtOnce, FirstWritten)
 # The verdict is `faster` if this range is above 1, `slower` if it is below, and `too close to tell`
 # if it contains 1. Compare times only within one line: a minute later, the machine may be slower.
 #
-# All that change 1 can save is the extra cost of twenty small products over one large one. Section
-# 7 shows where this cost comes from.
+# Change 1 can save only what twenty small products cost beyond a large one. That is about one part
+# in a hundred of the step, so even the sign of the result may be chance. Section 7 shows where this
+# cost comes from.
 #
 # ## 2. The weight gradients can wait
 #
@@ -404,9 +416,9 @@ time_change(InputsAtOnce, FirstWritten)
 #     ∂L/∂U = Σ_t h_{t−1}ᵀ da_t
 #     ∂L/∂b = Σ_t da_t                       dX = dA Wᵀ
 #
-# A product sums over its inner index. That index now runs over all (t, text) pairs, so the product
-# does the sum over t as well. In the loop, each `grads.W += …` made an array as large as W, read it
-# again, read `grads.W`, and wrote the sum back.
+# With all t under each other, the inner index of these products runs over every pair of a time step
+# and a text. So the product does the sum over t, too. In the loop, each `grads.W += …` made an
+# array as large as W, read it again, read `grads.W`, and wrote the sum back.
 #
 # > **Exercise.** Write it before you read on: `numpy-attention exercise start weights-at-once`.
 
@@ -442,10 +454,10 @@ print(f"inside the loop, the sums moved {4 * T * 4 * 2 * H * 4 * H / 1e6:.0f} MB
 time_change(WeightsAtOnce, InputsAtOnce)
 
 # %% [markdown]
-# Change 2, too, replaces many small products with a few large ones, and it avoids this traffic.
+# Change 2 avoids this traffic, and replaces many small products with a few large ones, too.
 #
-# There are T + 1 states in hs, and T steps in da. Which states belong to the steps? Here is an easy
-# mistake:
+# The array hs has T + 1 states, and da has T steps. Which T states does the gradient of U need?
+# Here is an easy mistake:
 
 
 # %%
@@ -627,10 +639,15 @@ time_change(OnePassSoftmax, CompiledGates)
 #
 # ## 6. One pass for the update
 #
-# The arrays of the update are even larger than z. A training step begins by setting the gradient g
-# to 0. Once g is computed, the step squares it into a new array, adds up the squares, makes a
-# clipped copy of g, writes rate times this copy to another array, and subtracts that array from the
-# weights w. These are 11 reads and writes per weight.
+# The arrays of the update are even larger than z. A training step
+#
+# - sets the gradient g to 0 (one write per weight),
+# - squares it into a new array, and adds up the squares (two reads, one write),
+# - makes a clipped copy of g (a read and a write),
+# - multiplies this copy by the rate, into another array (a read and a write),
+# - and subtracts that array from the weights w (two reads, one write).
+#
+# These are 11 reads and writes per weight.
 #
 # The norm needs no new array, because `g @ g` is the sum of the squares. Once the norm is known,
 # one pass is enough for the rest, because clipping only changes the rate. Five reads and writes
@@ -690,7 +707,8 @@ rates = {n: rate(seconds[n], 10, H * n) for n in COLUMNS}
 show(draw_columns(rates, SMALL // (10 * H)), "14_columns")
 
 # %% [markdown]
-# 10 · 200 · 500 is 10⁶. If your run shows no drop there, change 7 may save nothing.
+# 10 · 200 · 500 is 10⁶. If the speed in your figure does not drop there, your BLAS has no such
+# limit, and change 7 may save nothing.
 #
 # The products in our loops have 20 · 200 · 800 = 3,200,000 multiplications: too many. But a column
 # of r M depends on only one column of M. So cut M, which is U or Uᵀ, into P groups of columns, the

@@ -64,7 +64,7 @@ def run_command(*words, folder):
 
 
 def draw_runs(figures, names, claim):
-    """One dot per run, one axis per measure: figures {measure: {name: [one number per seed]}}.
+    """One dot per run with its seed, 1 to 3: figures {measure: {name: [one number per seed]}}.
 
     The claim is about the last measure.
     """
@@ -74,14 +74,15 @@ def draw_runs(figures, names, claim):
                                 layout="constrained", sharey=True)
     for (measure, of_names), ax in zip(figures.items(), axes):
         for place, name in enumerate(names):
-            ax.plot([place] * len(of_names[name]), of_names[name], linestyle="none",
-                    marker=plotting.MARKERS[place], color=plotting.COLOURS[place], markersize=8,
-                    alpha=0.7)
+            for seed, number in enumerate(of_names[name], 1):
+                x = place + 0.2 * (seed - 2)
+                ax.plot(x, number, "o", color=plotting.COLOURS[place], markersize=11)
+                ax.text(x, number, seed, color="white", fontsize=8, ha="center", va="center")
         ax.set_xticks(range(len(names)), names)
         ax.set(title=measure, xlim=(-0.5, len(names) - 0.5), ylim=(ticks[0], 1.005), yticks=ticks)
         ax.yaxis.set_major_formatter(PercentFormatter(1, 0, symbol=""))
         ax.grid(axis="y", alpha=0.3)
     axes[0].set_ylabel(f"% (the axis starts at {100 * ticks[0]:.0f})")
     axes[-1].set_title(f"{measure}: {claim}")
-    figure.supxlabel("score")
+    figure.supxlabel("score (in the dots: the seed)")
     return figure

@@ -150,7 +150,8 @@ def draw_waterfall(milliseconds, versions, title):
     ax.barh(0, times[0], color=plotting.COLOURS[0])
     label(ax, 0, times[0], f"{times[0]:.1f} ms")
     for row, (before, after) in enumerate(zip(times, times[1:]), 1):
-        ax.barh(row, before - after, left=after, color=plotting.COLOURS[2])
+        colour = plotting.COLOURS[2 if after < before else 1]       # a loss in another colour
+        ax.barh(row, before - after, left=after, color=colour)
         ax.plot([before, before], [row - 1.4, row + 0.4], color="0.5", linewidth=0.8)
         change = f"{after - before:+.1f} ms".replace("-", "−")
         label(ax, row, max(before, after), f"change {row}: {change}")
