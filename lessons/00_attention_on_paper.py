@@ -100,7 +100,7 @@ assert np.isclose(weights.sum(), 1)
 
 # %% [markdown]
 # "mat" gets a little more than half of the total weight. But no word gets exactly nothing, because
-# exp of any number is more than 0. Even each "the" gets as much as "cat". The softmax prefers; it
+# exp of any number is more than 0. Each "the" gets as much as "cat". The softmax prefers; it
 # does not choose.
 #
 # **Step 3: the context.** The result of attention is the weighted average of the six vectors,
@@ -126,9 +126,9 @@ print("each word · the context:", np.array([x @ context for x in X]).round(2))
 # The number for who is about half as large. Most of it comes from the mat, which is also a thing,
 # and the rest from the cat. Little is left of what is done.
 #
-# A model computes with the context, for example to name one word as the answer. With the dot
-# product as the score again, "mat" comes first with 3.15, far ahead of "cat" with 1.33. Here are
-# the weights and the context as bars:
+# A model computes with the context, for example to name one word as the answer: the word whose
+# vector is most like the context. With the dot product as the score again, "mat" comes first with
+# 3.15, far ahead of "cat" with 1.33. Here are the weights and the context as bars:
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
@@ -148,8 +148,8 @@ show(figure, "00_one_query")
 # How do we hide a word from attention? Padding, for example, only fills up short sentences and must
 # not be read. And a model that has to predict the later words of a text must not see them. We set
 # the *score* of such a word to −∞. Because exp(−∞) is 0, its weight becomes exactly 0, and the
-# other words share the weight that it had. Do not set its *weight* to 0 after the softmax: the
-# other weights would then add up to less than 1.
+# other words (at least one must be left) share the weight that it had. Do not set its *weight* to 0
+# after the softmax: the other weights would then add up to less than 1.
 #
 # With your pencil, hide "mat": the sum of the powers is now 4 + 2.72. What weight does "on" get?
 #
@@ -229,7 +229,7 @@ for place, t in enumerate(steps):
 # %%
 figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
 for place, label in ((1, "cat"), (5, "mat"), (3, "on"), (0, "the, sat (each)")):
-    style = plotting.base.curve_style(place)
+    style = plotting.base.curve_style(place) | ({"linestyle": "-"} if place == 5 else {})
     ax.plot(steps, moved[:, place], label=label, markevery=20, **style)
 ax.set_xlabel("t: from who? (0) to where? (1)")
 ax.set_ylabel("weight")
@@ -343,12 +343,12 @@ show(ax, "00_every_word")
 # if its key is nearer to the query.
 #
 # In this example, the keys are eight hours of a day, the values are the temperatures measured at
-# these hours, and the query is the hour that we ask about. Any function of query and key will do as
-# a score, if it is high for the keys that we want. The dot product will not do here. For single
-# numbers it is the ordinary product, hour times key, so at any hour after midnight the largest key,
-# 22, would win. So we let the score fall with the square of the key's distance from the query. The
-# width h decides which distances count as near. (The division by 2 makes h the standard deviation
-# of a bell curve.)
+# these hours, and the query is the hour that we ask about. Any function of query and key can be the
+# score, if it is high for the keys that we want. Here the dot product is not such a function. For
+# single numbers it is the ordinary product, hour times key, so at any hour after midnight the
+# largest key, 22, would win. So we let the score fall with the square of the key's distance from
+# the query. The width h decides which distances count as near. (The division by 2 makes h the
+# standard deviation of a bell curve.)
 
 
 # %%
@@ -382,12 +382,13 @@ noon = look_up(12.0, hours, temperatures, 1.5)
 print(f"at 12 o'clock, when nobody measured: {noon:.1f} °C")
 
 # %% [markdown]
-# Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). In `look_up`, 1 / (2h²)
-# plays the role of the loudness s: it multiplies every squared distance. So a small h asks loudly,
-# and the answer is nearly the value of the nearest key: the curve of h = 0.3 hours is a staircase.
-# A large h whispers, and the answer is nearly the mean, whatever the hour. With h = 24, even a
-# distance of 24 hours lowers the score by only 1/2. In between, h = 1.5 hours gives a smooth curve,
-# with a sensible answer even for 12 o'clock. Attention is a dictionary that blends its values.
+# Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). In `look_up`, every
+# squared distance is multiplied by 1 / (2h²), just as s multiplied every score before. So a small h
+# asks loudly, and the answer is nearly the value of the nearest key: the curve of h = 0.3 hours is
+# a staircase. A large h whispers, and the answer is nearly the mean, whatever the hour. With
+# h = 24, even a distance of 24 hours lowers the score by only 1/2. In between, h = 1.5 hours gives
+# a smooth curve, with a sensible answer even for 12 o'clock. Attention is a dictionary that blends
+# its values.
 #
 # A translator with attention looks things up in the same way, but its keys and queries are learnt,
 # so that "near" comes to mean "useful for the next word".
@@ -425,8 +426,8 @@ assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 #
 # Two questions remain. Why is that so? And how does a score learn whether to go up or down, if a
 # model tells us only its *loss*, one number that says how wrong it is? Lesson 01 answers both
-# questions. At its end, it derives the gradient of the softmax, and from this α_j (x_j − c), our
-# slope.
+# questions. It ends with the gradient of the softmax, and from that follows our slope,
+# α_j (x_j − c).
 
 # %% [markdown]
 # ## What others call it

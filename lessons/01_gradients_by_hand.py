@@ -9,8 +9,8 @@
 #
 # Every model in this course learns from gradients that somebody derived on paper and typed in. In
 # this lesson, that somebody is you. *How do you know that such a gradient is right?* The model is
-# the smallest language model there is: it guesses the next letter from the letter before it, in
-# about five lines forward and five backward.
+# the smallest language model there is, a *bigram* model: it guesses the next letter from the letter
+# before it, in about five lines forward and five backward.
 #
 # You will check each gradient by nudging numbers. Then you will plant bugs, to see what they look
 # like and where they can hide. Finally, the model learns from a text. Counting tells us in advance
@@ -43,17 +43,18 @@ np.set_printoptions(precision=4, suppress=True)
 #
 # How does the model guess? We begin with *one* pair of letters, from an alphabet of five: after a
 # "b" came a "d". The model describes each letter by three numbers, which are one row of the matrix
-# E. To guess, it looks up the row of the letter that it has read. From this row, it computes a
-# score for every letter that may follow, and turns the scores into probabilities.
+# E (in later lessons, its *embedding*). To guess, it looks up the row of the letter that it has
+# read. From this row, it computes a score for every letter that may follow, and turns the scores
+# into probabilities.
 #
 #     h = E[x]                (3,)   the row of the letter x
 #     z = W h + b             (5,)   a score for each letter
 #     p = softmax(z)          (5,)   p_v = exp(z_v) / Σ_k exp(z_k), so they add up to 1
 #     L = −log p_y            ()     how surprised the model is by the letter y
 #
-# The last line is the loss. L is 0 if the model was sure of y, and the less the model expected y,
-# the larger L is. In the code, each letter is its position in the alphabet, called its *id*. We
-# draw random parameters, and look at every value.
+# The last line is the loss, called the cross-entropy. L is 0 if the model was sure of y, and the
+# less the model expected y, the larger L is. In the code, each letter is its position in the
+# alphabet, called its *id*. We draw random parameters, and look at every value.
 
 # %%
 alphabet = "abcde"
@@ -220,11 +221,11 @@ assert np.allclose(dE, measured, atol=1e-8)
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start linear`.
 #
-# Here is the whole model in plain NumPy. (From now on, every lesson has such a cell, and it is
-# marked `plain`.) The base class `Module` turns the array fields into parameters.
-# `model.zeros_like()` returns a *gradient model*, another Bigram full of zeros, whose W will hold
-# ∂L/∂W. `backward` *adds* to it, because a loss may use the same model twice. The *cache* holds the
-# arrays of `forward` that `backward` needs. `dloss` is 1, unless L is only a part of a larger loss.
+# Here is the whole model in plain NumPy. (From now on, every lesson has such a cell.) The base
+# class `Module` turns the array fields into parameters. `model.zeros_like()` returns a *gradient
+# model*, another Bigram full of zeros, whose W will hold ∂L/∂W. `backward` *adds* to it, because a
+# loss may use the same model twice. The *cache* holds the arrays of `forward` that `backward`
+# needs. `dloss` is 1, unless L is only a part of a larger loss.
 
 
 # %% tags=["plain"]
@@ -271,8 +272,8 @@ def onehot(ids, like):
 #     (L(w + ε) − L(w − ε)) / 2ε = L' + ε² L'''/6 + …
 #
 # In the difference, the terms with an even power of ε cancel. So for small ε, the error of this
-# *central* difference is at most a constant times ε². That of a one-sided difference,
-# (L(w + ε) − L(w)) / ε, is a constant times ε. For training, two forward passes for every number of
+# *central* difference is at most a constant times ε². A one-sided difference, (L(w + ε) − L(w)) /
+# ε, has an error of about a constant times ε. For training, two forward passes for every number of
 # every parameter would be hopelessly slow. For checking they are perfect, because they use no line
 # of the backward pass.
 
@@ -323,8 +324,8 @@ for name, array in tiny.named_parameters():
 # All three gradients are right. The library's `gradcheck` does the same for any Module, with two
 # differences. It measures as `numeric_gradient` does, at four positions. And instead of dloss = 1,
 # it draws a random **upstream gradient**, the gradient that arrives from later layers. A check
-# passes if all relative errors are below 1e-6. (If an element is tiny, its difference is divided by
-# a thousandth of the array's largest element.)
+# passes if all relative errors are below 1e-6. (For a tiny element, the difference is divided not
+# by the element itself, but by a thousandth of the array's largest element.)
 
 # %%
 print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
@@ -333,9 +334,9 @@ print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
 # ## The same as the library
 #
 # The library splits the Bigram in two: `Embedding` looks up the rows h, and `Output` computes the
-# scores and the loss. There, our W is called `output.words.E`, because input and output can share
-# one Embedding (question 5). Output returns the *sum* of −log p, so we divide it by 7, and pass 1/7
-# to scale the gradients.
+# scores and the loss. It stores W as an Embedding, too, so that input and output can share one
+# (question 5). That is why our W is `output.words.E` there. Output returns the *sum* of −log p, so
+# we divide it by 7, and pass 1/7 to scale the gradients.
 
 # %%
 embedding = Embedding(tiny.E)
@@ -497,7 +498,8 @@ assert said == "PASSES"
 #
 #     L' ≈ (8 (L(w + ε) − L(w − ε)) − (L(w + 2ε) − L(w − 2ε))) / 12ε
 #
-# Here the ε² terms cancel, too. So a larger ε is best, and its error is smaller.
+# Here the ε² terms cancel, too. So the best ε is larger than before, and the error there is
+# smaller.
 #
 # We measure the error of dW for many ε. In float32, δ is about 6e-8. Guess the smallest error that
 # any ε can give there: is it below a millionth, as gradcheck demands?
@@ -538,7 +540,8 @@ assert curves["2 points, float64"].min() < 1e-6
 
 # %% [markdown]
 # Each curve has a minimum, as predicted. In float32, no ε reaches a millionth, even with four
-# positions, so a correct backward pass would fail the check. **Train in float32, check in
+# positions, so a correct backward pass would fail the check. (Where its curve is flat, ε is so
+# small that L, rounded to a float32, does not change at all.) **Train in float32, check in
 # float64.**
 #
 # ## Train
@@ -561,14 +564,14 @@ print(f"{len(text):,} letters, {V} ids, 4 of them special. It begins:\n{text[:13
 #
 # We can find the lowest possible perplexity, the *floor*, before we train. Suppose that we could
 # choose the scores z after a letter x freely. At the best choice, their gradient is 0. Each pair
-# (x, y) contributes p − onehot(y) to this gradient. If count(x) pairs begin with x, and count(x, y)
-# of them go on with y, the gradient of the score of y adds up to
+# (x, y) contributes p − onehot(y) to this gradient. Let count(x) pairs begin with x, and let y
+# follow in count(x, y) of them. Then the gradients of the score of y add up to
 #
 #     count(x) p(y | x) − count(x, y)
 #
 # This is 0 if p(y | x) = count(x, y) / count(x), so counting gives us the floor. (L is convex in z,
-# so no other choice is better.) For comparison, we also compute the perplexity of a model that
-# knows only how frequent each letter is.
+# so no other choice is better. Our model is less free: it has only 24 numbers for each letter.) For
+# comparison, we also compute the perplexity of a model that knows only how frequent each letter is.
 
 
 # %% tags=["training"]
@@ -639,7 +642,9 @@ ax.set_title(f"trained with these gradients, the model ends {above:.1f} % above 
 show(ax, "01_training")
 
 # %% [markdown]
-# The gradients work: the perplexity ends less than one percent above the floor.
+# The gradients work: the perplexity ends less than one percent above the floor. It begins above 47,
+# that of a guess among all ids, because random parameters make the model sure of wrong letters. In
+# between, it rises once: the gradients of random pairs are noisy.
 #
 # What does the model know after training? Guess what it expects after a "q".
 
@@ -669,7 +674,7 @@ show(figure, "01_table")
 # %% [markdown]
 # Each dot is a pair of symbols, letters or the space. The model saw 500 pairs at a time, and never
 # a table of counts. Yet the likely pairs are near the line, where learnt and counted probabilities
-# agree. After a "q" (orange) it expects a "u", and is only not quite sure enough.
+# agree. After a "q" (orange) it expects a "u", but is a little less sure than it should be.
 #
 # Now let the model write. We begin with a "t", draw the next letter from p(y | x), then the letter
 # after that one, and so on.

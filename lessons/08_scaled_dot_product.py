@@ -74,9 +74,9 @@ print("  étudiant finds", alpha @ v)
 #
 # ## Forward
 #
-# Now add a second target word, *bleu*. If its query is known, it need not wait for *étudiant*. The
-# two queries become the rows of a matrix q. One matrix product then computes all scores, and
-# another what each query finds.
+# Now add a second target word, *bleu*. Nothing in its query depends on what *étudiant* finds, so
+# both can attend at once. The two queries become the rows of a matrix q. Then one matrix product
+# computes all scores, and a second one computes what each query finds.
 
 # %%
 q = np.array([[0.3, 1.6],           # étudiant
@@ -227,13 +227,12 @@ def undivided(dY, dA, cache):
 
 
 report = silently_caught(check, undivided)
-print(*report[:6], "  …", report[-1], sep="\n")
+print(*report[:6], sep="\n")
 
 # %% [markdown]
 # Only dv is right: its line has no scale to forget. For q (`input[0]`), the report calls the
 # mistake a factor, and shows the wrong and the right value of one element. Their quotient is √6,
-# and d_k is 6 here: the missing factor is `scale` = 1 / √d_k. The last line of the report fits
-# this. With size 1 in place of 6 everything is right, because √1 = 1.
+# and d_k is 6 here: the missing factor is `scale` = 1 / √d_k.
 #
 # ## One head, with its matrices
 #
@@ -368,7 +367,7 @@ show(ax, "08_gradient")
 #
 # We give lesson 07's translator one head with d_k = 16, and train it on `grammar-en-fr` with and
 # without the division. The paper's argument assumes that q and k have variance 1. So before
-# training we rescale W_q and W_k until both variances are 1.
+# training, we rescale W_q and W_k until this is so.
 #
 # But these two models differ in two ways: in whether the scores are divided *during* training, and
 # in the variance of the scores *at the start*, which is about 1 with the division and about 16
@@ -380,8 +379,8 @@ show(ax, "08_gradient")
 # | divided | the usual model | W_q and W_k are larger |
 # | not divided | W_q and W_k are smaller | the division is left out |
 #
-# If the division matters, the two models of a row will behave alike. If the start matters, the two
-# of a column will. Which do you expect?
+# If the division matters, the rows will differ. If the start matters, the columns will. Which do
+# you expect?
 #
 # `create` makes an untrained translator whose scores have about the given variance.
 # `variance_of_scores` measures it.
@@ -435,12 +434,11 @@ curves = {}
 for name in MODELS:
     curves[name] = np.array([trained_curve(name, seed) for seed in SEEDS])      # (seeds, epochs)
 ends = np.array([curves[name][:, -1] for name in MODELS])                       # (models, seeds)
-soft = ends[[0, 2]]
-sharp = ends[[1, 3]]
+start_1 = ends[[0, 2]]
+start_16 = ends[[1, 3]]
 print("Training perplexity after the last epoch, lowest to highest of four runs each:")
-print(f"  starting with variance 1, divided or not:  {soft.min():.2f} to {soft.max():.2f}")
-print(f"  starting with variance 16, divided or not: {sharp.min():.2f} to {sharp.max():.2f}")
-assert soft.max() < sharp.min()
+print(f"  starting with variance 1, divided or not:  {start_1.min():.2f} to {start_1.max():.2f}")
+print(f"  starting with variance 16, divided or not: {start_16.min():.2f} to {start_16.max():.2f}")
 
 # %% tags=["training"]
 # On one machine, seeds 1 to 5 of the divided models end with a perplexity of 1.15 to 1.46 (variance
@@ -456,19 +454,31 @@ ax.set(xlabel="epoch", xticks=[1, 2, 3], ylabel="training perplexity, mean of tw
        title="At d_k = 16, the variance at the start matters far more than the division")
 ax.legend()
 show(ax, "08_start")
+assert start_1.max() < start_16.min()
 
 # %% [markdown]
 # The start decides. If the scores *begin* small, a model trains about as well without the division
 # as with it. If they begin large, the model falls far behind, and dividing them during training
-# helps only a little. A vanishing gradient hardly explains this: at this size, our random queries
-# had a *larger* gradient without the division.
+# helps only a little. So it is not the division itself that helps.
 #
 # What is wrong with a large start, then? Compare the largest α before and after training.
 # Afterwards it is close to 1 in all four models: this task *rewards* a nearly one-hot softmax. But
 # in the two models that start with variance 16, the largest α is about 0.7 even before training,
 # and the word that gets it is arbitrary. Our explanation is that these two models must unlearn
-# their random choices before they can learn where to attend. So **the division keeps an untrained
-# model from being sure**, whatever d_k is.
+# their random choices before they can learn where to attend. And here the vanishing gradient has
+# its place after all. A query that is sure passes back hardly any gradient (lesson 06, question 1).
+# Look at the smallest gradients of our random queries instead of the median:
+
+# %%
+_, _, undivided_norms = gradient_to_query(16, False)
+_, _, divided_norms = gradient_to_query(16, True)
+tenth = [np.quantile(norms, 0.1) for norms in (undivided_norms, divided_norms)]
+print(f"d_k = 16: for a tenth of the queries, ‖∂α/∂q‖ is below {tenth[0]:.2f} without the "
+      f"division, and below {tenth[1]:.2f} with it")
+
+# %% [markdown]
+# The median had hidden this. So **the division keeps an untrained model from being sure**, whatever
+# d_k is.
 #
 # Two doubts are left to you. Could the large W_q and W_k do the harm, and not the large scores
 # (question 3)? And is the start all that matters at d_k = 256, too (question 4)?
@@ -477,9 +487,8 @@ show(ax, "08_start")
 #
 # One softmax can pick out one thing at a time, or blend several into an average. How can a layer
 # attend to several things at once? Let q, k and v have `heads` · d_k columns each, and cut them
-# into `heads` blocks of d_k columns. A head takes one block of each, attends by itself, and divides
-# by √d_k, the root of its own number of columns. Then the results of the heads are put side by side
-# again, and W_o mixes them:
+# into `heads` blocks of d_k columns. Each head takes one block of q, k and v and attends by itself.
+# Then the results of the heads are put side by side again, and W_o mixes them:
 
 # %%
 all_q = X @ W_q + b_q                           # (T, heads · d_k)
@@ -713,8 +722,7 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
 # shows only this mean, so it hides what one head knows. Look at the heads one by one. (Which head
 # knows *not* depends on the seed.)
 #
-# And why divide by √d_k? At this lesson's size, not because the gradient would vanish, but because
-# the division lets a head begin with an open mind.
+# And why divide by √d_k? So that a head of any size begins with an open mind.
 
 # %% [markdown]
 # ## What others call it

@@ -138,6 +138,9 @@ def share_picture(curves, title):
         ax.annotate(name, (len(shares) - 1, shares[-1]), (8, 0), textcoords="offset points",
                     va="center", color=line.get_color())
     last = len(shares) - 1
+    ax.axvline(last - 1, color="0.6", linestyle=":")
+    ax.annotate("the first symbol", (last - 1, 0.02), (-4, 0), ha="right",
+                xycoords=("data", "axes fraction"), textcoords="offset points", color="0.4")
     ax.set(xlabel="k steps back", ylabel="share of the last h's gradient (log scale)",
            xticks=range(0, last + 1, 2), xlim=(-1, 1.25 * last))
     return ax

@@ -167,6 +167,6 @@ def draw_wait(outcomes):
     below.annotate("guessing", (4000, 0.25), (0, -13), ha="right", textcoords="offset points",
                    color="grey")
     above.set(ylabel="share of the gradient\nthat arrives (log scale)",
-              title="The gradient comes back before the answers improve")
+              title="The share grows again before the answers improve")
     below.set(xlabel="training steps", ylabel="right answers (1: all)", ylim=(-0.04, 1.2))
     return figure
