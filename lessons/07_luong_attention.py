@@ -4,7 +4,7 @@
 # **You will be able to** write Luong's four scores, forward and backward, and test an explanation
 # of a heatmap. Part B adds two windows and input feeding.
 #
-# **Needs:** lesson 06. **Time:** 55 minutes to read, about 20 of them for the optional part B;
+# **Needs:** lesson 06. **Time:** 50 minutes to read, about 15 of them for the optional part B;
 # about a minute to run.
 #
 # In lesson 06 the decoder attended *before* its step: its old state, s_{t−1}, was the query, and
@@ -53,8 +53,8 @@ np.set_printoptions(precision=3, suppress=True)
 #     c_t  = α_t M                    (N,)   the context vector, an average of annotations
 #     s̃_t  = tanh(c_t C + s_t W_h)    (K,)   from context and state; s̃_t predicts the word
 #
-# All source words get a weight, so this is **global attention**. (The paper writes the last line as
-# tanh(W_c [c_t; h_t]). Its h_t is our s_t, and our C and W_h are the two parts of its W_c.)
+# All source words get a weight, so this is **global attention**. (In the paper, the last line is
+# tanh(W_c [c_t; h_t]). There, h_t means our s_t, and W_c is our C and W_h stacked.)
 #
 # For the first line the paper has four scores:
 #
@@ -231,8 +231,8 @@ print("dot: every gradient is what the central difference measures")
 #
 #     dq = de M        dM = deᵀ q        dW_a = sᵀ dq        ds = dq W_aᵀ
 #
-# The functions below stop at e. So their ds and dM lack the terms du W_hᵀ and α_j dc, which the
-# other lines of the step add, as with `dot`.
+# The functions below cover the score only. The other two terms, du W_hᵀ of ds and α_j dc of dh_j,
+# are the same as with `dot`.
 
 
 # %%
@@ -393,14 +393,17 @@ by_location = train(pairs, attention="location", longest=24)
 location_exact, location_weights = measure("location", by_location, test)
 diagonal = metrics.diagonal_pointing(test)
 print(f"Pointing along the diagonal is right for {diagonal:.1%} of the links.")
+
+# %% [markdown]
+# `location` translates as well as `dot`. But its pointing is hardly better than that of the
+# diagonal, lesson 06's rule that ignores the words.
+
+# %% tags=["training"]
 assert abs(location_exact - dot_exact) < 0.05
 assert metrics.pointing_accuracy(dot_weights, test) > diagonal + 0.1
 assert metrics.pointing_accuracy(location_weights, test) < diagonal + 0.1
 
 # %% [markdown]
-# `location` translates as well as `dot`. But its pointing is hardly better than that of the
-# diagonal, lesson 06's rule that ignores the words.
-#
 # Here is one sentence. Solid frames mark the sure links. Dashed frames mark *possible* links, such
 # as *do*, which French does not translate; pointing ignores them. The last column is `</s>`, which
 # the encoder reads like a word, so here S = 9.
@@ -450,6 +453,8 @@ def from_state(translator):
 # %% tags=["training"]
 print("location with C = 0:")
 nouns_known, pas_known, end_known = print_from_state(from_state(by_location), test)
+
+# %% tags=["training"]
 assert nouns_known < 0.1
 assert min(pas_known, end_known) > 0.9
 
@@ -459,8 +464,8 @@ assert min(pas_known, end_known) > 0.9
 # was trained with the context and may be unable to use it.)
 #
 # But the state does know *pas* and `</s>`: *pas* follows *ne* and a verb, and `</s>` follows the
-# full stop. The weights of these two words may be anywhere, so their rows of a heatmap explain
-# nothing.
+# full stop. The model can write these two words wherever it attends, so their rows in a heatmap
+# explain nothing.
 #
 # ### Test 2: does the annotation of *blue* contain *student*?
 #
@@ -494,6 +499,8 @@ def words_alone(translator, pair):
 forward = train(pairs, attention="location", longest=24, bidirectional=False)
 _, forward_weights = measure("location, forward only", forward, test)
 shares = print_nouns(partial(words_alone, by_location), partial(words_alone, forward), test)
+
+# %% tags=["training"]
 print("recorded for seeds 1 to 5 (question 6): from the adjective, 100% with both directions and\n"
       "  1 to 3% forward only; with C = 0, both directions, 0 to 6%")
 assert shares[1, 0] > 0.9           # from the adjective, both directions
@@ -502,10 +509,10 @@ assert shares[0].max() < 0.1        # from the word before the adjective
 
 # %% [markdown]
 # With both directions, the adjective's annotation is enough to write every swapped noun. With the
-# forward-only encoder it hardly ever is. The word before the adjective helps neither model, so the
-# copies do not just guess the noun from their state. The second explanation is right: the
-# annotation of *blue* contains *student*, and only the encoder's backward direction can have put it
-# there.
+# forward-only encoder it hardly ever is. Could the copies guess the noun from their state alone?
+# No: then the word before the adjective would do as well, and it gives 1%. The second explanation
+# is right: the annotation of *blue* contains *student*, and only the encoder's backward direction
+# can have put it there.
 #
 # ### Where does the forward-only model find *student*?
 #
@@ -515,23 +522,26 @@ assert shares[0].max() < 0.1        # from the word before the adjective
 # %% tags=["training"]
 print("both directions:", noun_weight(location_weights[shown], pair))
 print("forward only:   ", noun_weight(forward_weights[shown], pair))
-show(draw_two("location: forward only, weight of étudiant moves towards student", pair, {
+show(draw_two("location, forward only: the largest weight of étudiant is on student", pair, {
     "both directions": location_weights[shown],
     "forward only": forward_weights[shown]}), "07_forward_only")
 both_past = past_the_noun(location_weights, test)
 forward_past = past_the_noun(forward_weights, test)
 print(f"unswapped nouns with the largest weight on a later word: {both_past:.0%} with both "
       f"directions, {forward_past:.0%} forward only")
+
+# %% [markdown]
+# The largest weight of *étudiant* is now on *student*: 41%, instead of 13% with both directions.
+# Has the weight moved *because* of the swap? If so, nouns that are not swapped should keep their
+# largest weight on their own word or before it. Yet 56% of them have it on a later word. So the
+# swap need not be the cause. A likely reason: `location` reads no word, so after *the* it cannot
+# see whether an adjective or the noun comes next.
+
+# %% tags=["training"]
 assert both_past < 0.1
 assert forward_past > 0.3
 
 # %% [markdown]
-# It attends to *student* itself: *étudiant* has 63% of its weight on that word or later ones,
-# instead of 14%. Has the weight moved *because* of the swap? Then the largest weight of an
-# unswapped noun should not move past its word. It does for 56% of them, so we do not know. A
-# likely reason: `location` reads no word, so after *the* it cannot see whether an adjective or the
-# noun comes next.
-#
 # ## Real text
 #
 # In our grammar a noun moves by one position. Does `location` also translate real text?
@@ -546,18 +556,16 @@ assert forward_past > 0.3
 
 # %% tags=["training"]
 # recipes: clauses-dot, clauses-general, clauses-concat, clauses-location, query-previous-additive
-RECORDED = {"dot": 6.54, "general": 6.47, "concat": 6.28, "location": 7.64,
-            "concat with the query s_{t−1}": 7.30}
-DEVIATION = (0.02, 0.10, 0.07, 0.13, 0.09)
-print("\nrecorded on clauses of the Bible: test perplexity (lower is better)")
-print_recorded(RECORDED, DEVIATION, range(5))
-print("recorded BLEU: 29.0 ± 0.3 with dot, 26.7 ± 0.2 with location, 21.9 ± 0.6 with lesson 05's\n"
-      "  fixed vector and a bidirectional encoder")
+print("\nrecorded on clauses of the Bible\ntest perplexity (lower is better)")
+print_recorded("dot", "general", "concat", "location", "concat with the query s_{t−1}")
+print("BLEU (higher is better)\n  dot 29.0 ± 0.3, location 26.7 ± 0.2, lesson 05's fixed vector "
+      "(bidirectional encoder) 21.9 ± 0.6")
 
 # %% [markdown]
-# Nearly: the older query has read just one word fewer, but it costs `concat` 1.02. (`location` is
-# 1.10 worse than `dot`.) The three scores that read the words differ by 0.26 at most. So what the
-# query has read can matter more than the choice among these three.
+# Not quite, but about three quarters of it: the older query has read just one word fewer, and costs
+# `concat` 1.02. Reading no source word (`location`) costs 1.36. The three scores that read the
+# words differ by 0.26 at most. So what the query has read can matter more than the choice among
+# these three.
 #
 # Can a score that reads no word translate? Yes, though less well than the others. The BLEU of
 # `location` is 26.7, below the 29.0 of `dot`, but well above the 21.9 of the fixed vector. How? In
@@ -570,22 +578,20 @@ print("recorded BLEU: 29.0 ± 0.3 with dot, 26.7 ± 0.2 with location, 21.9 ± 0
 # ## Part B (optional): windows, and input feeding
 #
 # **You will be able to** write two windows and input feeding, forward and backward, and recognize a
-# window that cannot learn. **Time:** about 20 minutes to read. Lesson 08 does not need this part.
+# window that cannot learn. **Time:** about 15 minutes to read. Lesson 08 does not need this part.
+# In our runs on the Bible, neither windows nor input feeding lowered the perplexity.
 #
 # ### `local-m`: a window that slides along
 #
 # The largest weight of `location` is on the right word or a neighbour for 97.8% of the links. So
 # even a score that reads no word can tell roughly where to look. **Local attention** looks only
-# there, into a *window* around a position p, and a score that reads the words chooses within it.
-# The window holds the positions at most **D** away from p, its centre.
-#
-# In **`local-m`**, m for monotonic, the window moves on by one position with each target word, as
-# far as the last position:
+# there, in a *window*: the positions at most **D** away from a centre p. A score that reads the
+# words chooses among them. In **`local-m`**, m for monotonic, the window moves on by one position
+# with each target word:
 #
 #     p = min(t, S − 1)
 #
-# The backward pass needs nothing new: outside the window α = 0, so de = α ∘ (dα − α · dα) is 0
-# there as well.
+# The backward pass needs nothing new: where α = 0, so is de = α ∘ (dα − α · dα).
 
 # %%
 positions = np.arange(S)            # (S,); M and its S = 6 rows are those of the gradient checks
@@ -601,7 +607,7 @@ def local_m(scores, t, D=1):
 
 library = LocalMonotonic(DotAttention(), width=1)
 memory = library.read(M[None], np.ones((1, S), bool))
-for t in range(8):
+for t in (0, 1, 2, 3, 5):
     weights = local_m(scores, t)
     assert np.allclose(library.step(long_s[None], memory, t)[1], weights)
     print(f"  target word {t}: α = {weights}")
@@ -609,29 +615,26 @@ for t in range(8):
 # %% [markdown]
 # ### `local-p`: a window that is predicted
 #
-# The window of `local-m` only moves to the right, but a translation can reorder the words. So in
-# **`local-p`**, p for predictive, the state *predicts* the centre p, a real number such as 2.3.
+# A translation can reorder the words. So in **`local-p`**, p for predictive, the state *predicts*
+# the centre p, a real number such as 2.3.
 #
-# How can a model learn to predict it? A position is either in the window or outside, so a small
-# change of p changes no weight, and p gets no gradient. Luong et al. multiply the weights by a bell
-# curve around p, which changes smoothly when p moves:
+# How can a model learn to predict it? A small change of p usually moves no word into the window or
+# out of it, so no weight changes, and p gets no gradient. Hence the weights are multiplied by a
+# bell around p, which changes smoothly with p:
 #
 #     g_j = exp(−(j − p)² / 2σ²)      σ = D / 2
 #     α_j = β_j g_j                   β: the softmax over the window
 #
-# The α_j add up to less than 1, and the paper does not normalize them again. The slope of the bell
-# gives p its gradient:
+# (The code inserts σ = D / 2: g_j = exp(−2 ((j − p) / D)²).) The α_j add up to less than 1, and the
+# paper does not normalize them again. The slope of the bell gives p its gradient:
 #
 #     ∂g_j/∂p = g_j (j − p) / σ²
 #     ∂α_j/∂p = β_j ∂g_j/∂p = α_j (j − p) / σ²            β does not depend on p
 #     dp      = Σ_j dα_j α_j (j − p) / σ²
 #
-# Follow one term of the sum. Let p be 2.3, and suppose that the loss falls if position 3 gets more
-# weight. Then dα_3 is negative and 3 − p is positive, so the term is negative. An update goes
-# *against* dp, so p moves to the right, towards position 3.
-#
-# So each word pulls at p, in proportion to its dα_j, its weight and its distance from p. The next
-# cell has numbers for e and dα at six positions. Guess: which position pulls hardest?
+# An update goes *against* dp. So each word pulls p towards itself if its dα_j is negative, and
+# pushes it away if dα_j is positive. How hard depends on dα_j, its weight and its distance from p.
+# The next cell has numbers for six positions. Guess: which position moves p most, and which way?
 
 # %%
 D = 2
@@ -660,22 +663,21 @@ for j in positions:
     print(f"  position {j}: β = {beta[j]:.2f} · g = {g[j]:.2f} → α = {alpha[j]:.2f}   "
           f"its term of dp {terms[j]:+.3f}")
 check_gradient("dp", terms.sum(keepdims=True), loss_of_p, p)
-print(f"α adds up to only {alpha.sum():.2f}. dp is negative: the next update moves p to the right, "
-      "towards position 3.")
-assert terms.sum() < 0
+print(f"α adds up to only {alpha.sum():.2f}")
 
 # %%
 show(draw_pull(beta, alpha, terms, p, D), "07_pull")
 
 # %% [markdown]
-# Position 3 pulls hardest. Position 5 has a large dα, but no weight, so it does not pull.
+# Position 3 pulls hardest, to the right. Positions 1 and 2 push p to the right as well: they are
+# to its left, and their dα is positive. Position 5 has a large dα, but no weight.
 #
-# So far p was given. A small tanh layer and a sigmoid compute it from the state:
+# A small tanh layer and a sigmoid compute p from the state:
 #
 #     r = s_t W_p      x = tanh(r)      z = x · v_p      p = S sigmoid(z)
 #
-# W_p (H, P) and v_p (P,) are new parameters; P is free to choose. (With `dot`, H = N.) The sigmoid
-# is between 0 and 1, so p is between 0 and S. In the backward pass only the sigmoid's slope is new:
+# W_p (H, P) and v_p (P,) are new parameters; p is between 0 and S. (With `dot`, H = N.) In the
+# backward pass only the slope of the sigmoid is new:
 #
 #     ∂p/∂z = S sigmoid(z) (1 − sigmoid(z)) = p (1 − p / S)
 #
@@ -686,8 +688,7 @@ show(draw_pull(beta, alpha, terms, p, D), "07_pull")
 #     dz = dp · p (1 − p / S)      dv_p = dz x                  the sigmoid, the product
 #     dr = dz v_p ∘ (1 − x²)       dW_p = s_tᵀ dr               the tanh, the layer
 #
-# The state has one more use than with `dot`: it *aims* the window. So ds has one more term,
-# dr W_pᵀ.
+# The state now also *aims* the window, so ds has one more term, dr W_pᵀ.
 
 
 # %%
@@ -715,9 +716,9 @@ def local_p_backward(dc, dalpha, cache):
 
 
 # %% [markdown]
-# The check needs care. When p moves past a whole number, a word enters or leaves the window, so all
-# weights of the softmax jump. A gradient does not see the jump, but a central difference measures
-# across it. So we first make sure that no word is at an edge of the window.
+# When a word enters or leaves the window, all weights of the softmax jump. A gradient does not see
+# the jump, but a central difference measures across it. So before the check, we make sure that no
+# word is at an edge.
 
 # %%
 P = 5
@@ -738,9 +739,9 @@ print("local-p: context, weights and all gradients are equal to the library's")
 # %% [markdown]
 # > **Exercise.** Find a bug by its report: `numpy-attention exercise start find-in-local-p`.
 #
-# Can a model learn to aim? We trained `general` in `local-p`, with D = 2, for five epochs: with
-# seed 1 most translations are wrong, and with seed 2 nearly all are right. What goes wrong? The
-# next cell trains both for the first epoch only, and prints p and its slope ∂p/∂z for our sentence.
+# Can a model learn to aim? We trained `general` in `local-p`, with D = 2: with seed 1 most
+# translations are wrong, and with seed 2 nearly all are right. What goes wrong? The next cell
+# trains both for one epoch, and prints p and its slope ∂p/∂z for our sentence.
 
 # %% tags=["training"]
 S_here = len(pair.source) + 1           # with </s>
@@ -756,33 +757,32 @@ print("recorded after five epochs, exactly right: seed 1 16 to 36%, seed 2 about
 # %% [markdown]
 # With seed 1, every p of our sentence has run to an end of its range (0 or S = 9). There the slope
 # is almost 0, so W_p and v_p can hardly learn. Most right words are outside the window, so they
-# cannot pull p back. With seed 2, p stays between the ends. With D = 4 no seed fails (question 7),
-# but such a window can hold all 9 positions of our sentence.
+# cannot pull p back. With D = 4, none of three seeds fails (question 7), but such a window can hold
+# all 9 positions.
 #
 # ### Input feeding, and the loop over words
 #
-# A translator should not translate a word twice, nor leave one out, so it should remember where it
-# has already looked. So far our decoder cannot: nothing that attention found enters its next step.
-# **Input feeding** sends s̃_t, which contains the context, into the next step, through a matrix F:
+# A translator should remember which words it has already translated. So far, nothing that attention
+# found enters the decoder's next step. **Input feeding** sends s̃_t, which contains the context,
+# into that step, through a matrix F:
 #
 #     s_t = tanh(r_t)      r_t = y W + s_{t−1} U + s̃_{t−1} F + b
 #
-# Here y is the previous word, embedded, and r_t is the sum inside this tanh. The first step gets 0
-# in place of s̃. Without the term of F, this step is lesson 02's **Elman cell**.
+# Here y is the previous word, embedded. The first step gets 0 in place of s̃. Without F, this step
+# is lesson 02's **Elman cell**, which we use because it is short; the library can feed any cell.
 #
-# Input feeding has a price. Without F, training can compute all T states first, and then all their
-# scores in one product. With F, step t + 1 must wait for s̃_t.
+# Without F, training can compute all T states first, and then all their scores in one product. With
+# F, step t + 1 must wait for s̃_t.
 #
 # > **Exercise.** Write the decoder's backward pass: `numpy-attention exercise start input-feeding`.
 
 # %% [markdown]
-# F adds only two things: its own gradient, and a second term in ds̃_t, because s̃_t now has two
-# uses, its own word and the next step.
+# F adds its own gradient and a second term in ds̃_t, because s̃_t now has two uses:
 #
 #     ds̃_t = (from word t)  +  dr_{t+1} Fᵀ            dF = Σ_t s̃_{t−1}ᵀ dr_t
 #
-# Here is the whole decoder, with `dot` and input feeding, for a batch of B sentences. The mask
-# (B, S) is False after the end of a short sentence. In the code s̃ is called `fed`.
+# Here is the whole decoder, for a batch of B sentences. The mask is False after the end of a short
+# sentence. In the code s̃ is called `fed`.
 
 
 # %% tags=["plain"]
@@ -865,19 +865,16 @@ print("the decoder: s̃, weights and all parameter gradients are equal to the li
 # %% [markdown]
 # ### Windows and input feeding on real text
 #
-# What do these parts cost or gain on the Bible? Each row adds one of them to a score.
+# What do these parts cost on the Bible?
 
 # %% tags=["training"]
 # recipes: clauses-local-p, clauses-local-m, clauses-dot-feeding
-RECORDED |= {"general in local-p": 7.50, "general in local-m": 7.03, "dot with input feeding": 6.81}
-DEVIATION += (0.01, 0.05, 0.01)
-print_recorded(RECORDED, DEVIATION, range(5, 8))
+print_recorded("general in local-p", "general in local-m", "dot with input feeding")
 
 # %% [markdown]
-# All three raise the perplexity. `local-p` costs about as much as `location`; we did not record p
-# in these runs, so it may have failed to aim there, too. Our windows (D = 2) are narrower than the
-# paper's (D = 10). In the paper, input feeding lowers perplexity. Here it does the opposite, and we
-# do not know why.
+# `local-p` costs most. We did not record p in these runs, so it may have failed to aim there, too.
+# Our windows (D = 2) are narrower than the paper's (D = 10). In the paper, input feeding lowers
+# perplexity. We do not know why it does not here.
 
 # %% [markdown]
 # ## What others call it

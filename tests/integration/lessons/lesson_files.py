@@ -84,10 +84,10 @@ def derivation(name):
 
 
 def written(name, variable):
-    """Return the value of `variable = …` in a lesson, with later `|= …` or `+= …` on it."""
+    """Return the value of `variable = …` in a lesson or its helper module."""
     names = {}
-    for node in ast.parse(TEXTS[name]).body:
-        target = getattr(node, "target", None) or getattr(node, "targets", [None])[0]
+    for node in ast.parse((LESSONS / name).read_text("utf-8")).body:
+        target = getattr(node, "targets", [None])[0]
         if isinstance(target, ast.Name) and target.id == variable:
             exec(ast.unparse(node), names)
     return names[variable]

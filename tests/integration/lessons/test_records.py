@@ -14,7 +14,7 @@ QUOTED = {
         "attention": {"one direction": "additive-one-direction",
                       "two directions": "clauses-additive"},
     }),
-    "07_luong_attention.py": ("perplexity", 2, {
+    "luong_parts.py": ("perplexity", 2, {
         "dot": "clauses-dot", "general": "clauses-general", "concat": "clauses-concat",
         "location": "clauses-location", "general in local-p": "clauses-local-p",
         "general in local-m": "clauses-local-m", "dot with input feeding": "clauses-dot-feeding",
@@ -62,7 +62,7 @@ def test_statements_of_lesson_06_about_the_papers_settings():
 
 
 def test_statements_of_lesson_07():
-    name = "07_luong_attention.py"
+    name = "luong_parts.py"
     quoted = written(name, "RECORDED")
     assert written(name, "DEVIATION") == tuple(
         round(stdev(recorded(QUOTED[name][2][row], seed=seed) for seed in SEEDS), 2)
