@@ -501,8 +501,8 @@ assert arrives["LSTM, b_f = 0"][17] < arrives["LSTM, b_f = 1"][17] < arrives["El
 assert 1 < arrives["LSTM, b_f = 3"][17] < arrives["LSTM, b_f = 5"][17]
 
 # %% [markdown]
-# For these networks it does: the larger the share, the more runs learn, up to all 20. (It is no
-# general rule. Lesson 02 found none across different n, and lesson 04 has a cell for which it
+# For these networks it does: the larger the share, the more runs learn, up to all 20. (This is not
+# a general rule. Lesson 02 found none across different n, and lesson 04 has a cell for which it
 # fails.) But where does the share come from?
 #
 # In Elman's network, only the slopes of the tanh shrink the gradient, because U is orthogonal. In

@@ -135,25 +135,20 @@ def _label(ax, column, line, text, look):
 # ---- draws ---------------------------------------------------------------------------------------
 
 
-def draw_cuts(cuts, words, places, title):
-    """The ten most probable words of each place, one column per way to cut; → Figure.
+def draw_cuts(cuts, words, title):
+    """The ten most probable words, one column per way to cut; → Figure.
 
-    cuts: {way: [q (V,) of each place]}.
+    cuts: {way: q (V,)}. The words are those of the first way, in its order.
     """
-    figure, axes = plt.subplots(len(places), len(cuts), figsize=(13, 3.5 * len(places)),
-                                sharex=True, squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(1, len(cuts), figsize=(13, 3.5), sharex=True, layout="constrained")
     figure.suptitle(title)
-    for column, (way, of_places) in enumerate(cuts.items()):
-        for row, q in enumerate(of_places):
-            top = np.argsort(-next(iter(cuts.values()))[row])[:10]
-            ax = axes[row, column]
-            ax.barh(range(10), q[top], color=plotting.COLOURS[6])
-            left = int((q > 0).sum())
-            ax.set(title=f"{way}: {left:,} word{'s' * (left > 1)} left", ylim=(9.6, -0.6),
-                   xlabel="probability q")
-            ax.set_yticks(range(10), [""] * 10 if column else [words[id] for id in top])
-            if not column:
-                ax.set_ylabel(f"first word, {places[row]}")
+    top = np.argsort(-next(iter(cuts.values())))[:10]
+    for column, (ax, (way, q)) in enumerate(zip(axes, cuts.items())):
+        ax.barh(range(10), q[top], color=plotting.COLOURS[6])
+        left = int((q > 0).sum())
+        ax.set(title=f"{way}: {left:,} word{'s' * (left > 1)} left", ylim=(9.6, -0.6),
+               xlabel="probability q")
+        ax.set_yticks(range(10), [""] * 10 if column else [words[id] for id in top])
     return figure
 
 

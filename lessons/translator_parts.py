@@ -149,3 +149,70 @@ def check_same_translator(kind, rng):
     for (name, theirs), (_, ours) in zip(*(one.named_parameters() for one in grads)):
         assert np.allclose(theirs, ours, rtol=1e-8, atol=1e-10), f"the gradient of {name} differs"
     return losses
+
+
+# ---- lesson 06's test of surprise ----------------------------------------------------------------
+
+
+def expects(translator, pair):
+    """→ log P of all V words at each position (T + 1, V), fed the reference; ids of its words."""
+    batch = translator.batches([pair]).batch([0])
+    read_out, _, _ = translator.model.forward(batch)
+    return translator.model.output.log_probabilities(read_out), batch.target_out[:, 0]
+
+
+def diagonal_place(pair, t):
+    """The source position at the same relative place as target position t."""
+    steps = max(len(pair.target) - 1, 1)
+    return (2 * t * (len(pair.source) - 1) + steps) // (2 * steps)
+
+
+def links_with(translator, pairs, weights, alone, rng):
+    """For each gold link and each of three ways to point: P(y_t), and is it right? (links, 3, 2).
+
+    The ways are the weights, a random position and the diagonal. Also the mean over all positions j
+    of P(y_t | c_t = h_j) (links,), which uses no weight, and the number of its pair (links,).
+    """
+    rows = []
+    means = []
+    numbers = []
+    for number, (pair, matrix, likely) in enumerate(zip(pairs, weights, alone)):
+        log_p, ids = expects(translator, pair)
+        for j, t in pair.sure:
+            drawn = rng.integers(len(likely[t]))
+            along = diagonal_place(pair, t)
+            rows.append([(np.exp(log_p[t, ids[t]]), matrix[t].argmax() == j),
+                         (likely[t, drawn], drawn == j), (likely[t, along], along == j)])
+            means.append(likely[t].mean())
+            numbers.append(number)
+    return np.array(rows), np.array(means), np.array(numbers)
+
+
+def quarter_means(order, values):
+    """Sort the values by order; → the mean of each quarter."""
+    return [part.mean() for part in np.array_split(values[np.argsort(order, kind="stable")], 4)]
+
+
+def quarters(name, order, right):
+    """Sort the links by order; print and return the share that is right in each quarter."""
+    shares = quarter_means(order, right)
+    print(f"  {name:<26}", " ".join(f"{share:4.0%}" for share in shares))
+    return shares
+
+
+def rise_over_diagonal(rows, means, numbers, rng, draws):
+    """How much more the weights rise than the diagonal, from first quarter to last, in points.
+
+    The links are sorted by means. → the difference, and its standard error by a bootstrap over the
+    pairs: its standard deviation when as many pairs are drawn with replacement.
+    """
+    def difference(links):
+        ahead = rows[links, 0, 1] - rows[links, 2, 1]
+        first, _, _, last = quarter_means(means[links], ahead)
+        return 100 * (last - first)
+
+    links_of = [np.flatnonzero(numbers == number) for number in np.unique(numbers)]
+    drawn = [difference(np.concatenate([links_of[n] for n in rng.integers(len(links_of),
+                                                                          size=len(links_of))]))
+             for _ in range(draws)]
+    return difference(np.arange(len(means))), np.std(drawn)
