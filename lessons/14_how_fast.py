@@ -371,13 +371,18 @@ print(f"the products x W have {100 * share:.0f}% of the multiplications in matri
 # backward pass. W fits into it, so fetching W again is cheap. We time these products alone, and
 # then the whole training step.
 
-# %% tags=["training"]
-W = np.random.default_rng(7).standard_normal((H, 4 * H), np.float32)
-rows = np.random.default_rng(8).standard_normal((T * B, H), np.float32)
-ms = medians(in_turns({"small": lambda: [x @ W for x in np.split(rows, T)],
-                       "large": lambda: rows @ W}, 35, np.random.default_rng(9)))
-print(f"{T} products of {B} rows: {ms['small']:.1f} ms; one of {T * B}: {ms['large']:.1f} ms")
 
+# %% tags=["training"]
+def time_products(M, name):
+    """Print the times of T products of B rows with M (H, C), and of one product of T · B rows."""
+    rows = np.random.default_rng(8).standard_normal((T * B, H), np.float32)
+    ms = medians(in_turns({"small": lambda: [x @ M for x in np.split(rows, T)],
+                           "large": lambda: rows @ M}, 35, np.random.default_rng(9)))
+    print(f"{name}: {T} products of {B} rows {ms['small']:.1f} ms, one of {T * B} rows "
+          f"{ms['large']:.1f} ms")
+
+
+time_products(np.random.default_rng(7).standard_normal((H, 4 * H), np.float32), "x W")
 
 
 # %% tags=["training"]
@@ -509,15 +514,17 @@ print(f"z has {millions:.1f} million numbers, which take {4 * millions:.1f} MB")
 
 # %% [markdown]
 # S is almost four times as large as W or U. In the loop, each of the T steps made an array as large
-# as S, and added it to `grads.S`. The price of having no loop is memory: z exists for all time
-# steps at once (question 4).
+# as S, and added it to `grads.S`. And the small products cost time, too, as with W. We time h Sᵀ
+# alone. The price of having no loop is memory: z exists for all time steps at once (question 4).
 
 # %% tags=["training"]
+S = np.random.default_rng(7).standard_normal((V, H), np.float32)
+time_products(S.T, "h Sᵀ")
 time_change(WordsAtOnce, WeightsAtOnce)
 
 # %% [markdown]
-# The sums of S cost more than those of W and U, because S does not fit into a cache of one or two
-# megabytes.
+# Compare the two lines: a large part of what change 3 saves is the extra cost of the small products
+# h Sᵀ.
 #
 # ## 4. One compiled loop for all gates
 #
@@ -687,7 +694,7 @@ time_change(OnePassUpdate, OnePassSoftmax)
 # **BLAS**, the library that computes NumPy's products, does not read U where it is. It first copies
 # U into the order in which its inner loop reads it. This **packing** takes the same time for any
 # number of rows. With 400 rows it hardly matters, but twenty products of 20 rows pack U twenty
-# times. (Before change 1, they also packed W twenty times.)
+# times. (Before change 1, they also packed W twenty times, and before change 3, S.)
 #
 # The NumPy that pip installs on Linux uses OpenBLAS. For processors with AVX-512 instructions,
 # OpenBLAS has kernels that do not pack. It uses them for products of at most 10⁶ multiplications.
