@@ -145,11 +145,12 @@ show(figure, "00_one_query")
 # %% [markdown]
 # ## A word that must not be seen
 #
-# How do we hide a word from attention? Padding, for example, only fills up short sentences and must
-# not be read. And a model that has to predict the later words of a text must not see them. We set
-# the *score* of such a word to −∞. Because exp(−∞) is 0, its weight becomes exactly 0, and the
-# other words (at least one must be left) share the weight that it had. Do not set its *weight* to 0
-# after the softmax: the other weights would then add up to less than 1.
+# How do we hide a word from attention? Short sentences, for example, are filled up with dummy
+# words, called *padding*, which must not be read. And a model that has to predict the later words
+# of a text must not see them. We set the *score* of such a word to −∞. Because exp(−∞) is 0, its
+# weight becomes exactly 0, and the other words (at least one must be left) share the weight that it
+# had. Do not set its *weight* to 0 after the softmax: the other weights would then add up to less
+# than 1.
 #
 # With your pencil, hide "mat": the sum of the powers is now 4 + 2.72. What weight does "on" get?
 #
@@ -211,7 +212,7 @@ show(plotting.diagram(boxes, arrows, title="each word is used twice: compared, t
 # Two arrows leave the words in the diagram, because each word is used *twice*: once it is compared
 # with the query, and once it is averaged. The vector that is compared is called the word's **key**,
 # and the vector that is averaged is called its **value**. For our six words, one vector serves as
-# key and value. In the dictionary below and in later lessons, the two differ.
+# key and value. In the dictionary below and in some later lessons, the two differ.
 #
 # ## Move the question
 #

@@ -479,7 +479,8 @@ for n, right in zip(DISTANCES, small):
 # The estimate holds: per step, it is right within a tenth. At n = 4, where the network learnt, a
 # few thousandths of the gradient arrive. At n = 8, where it failed, less than a ten-thousandth
 # does. Then the distant steps are a tiny part of the sum dU, and the near steps are likely to
-# decide where U moves.
+# decide where U moves. Adam does not change that: it adapts the length of a step to the whole sum.
+# (The embeddings of the four symbols are an exception. They receive only the distant gradient.)
 #
 # ## A better start
 #
@@ -536,8 +537,8 @@ print(f"all five: just before the answers improve, {min(guesses)} to {max(guesse
 # %% [markdown]
 # In the network that learns, the share first falls by about four powers of ten, and stays there for
 # a while. Then it grows again, and passes its first value *before* the answers improve, as in all
-# five. A small gradient still has a direction, and training can follow it. But this is slow, and a
-# matter of luck. Afterwards, the share drops in both networks, and in the one that stops halfway it
+# five. So a gradient that has almost vanished need not be the end. But this is slow, and a matter
+# of luck. Afterwards, the share drops in both networks, and in the one that stops halfway it
 # vanishes again.
 #
 # ## How far back can it learn?
@@ -599,8 +600,8 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
       f"drops has norm {np.linalg.norm(grad_lost):.2f}")
 
 # %% [markdown]
-# It is: with this part, the sum is exact. So no gradient ever tells the model how a symbol affects
-# the loss of a later window.
+# It is: with this part, the sum is exact. Since this part is thrown away, no gradient ever tells
+# the model how a symbol affects the loss of a later window.
 #
 # > **Exercise.** Cut the gradient yourself: `numpy-attention exercise start truncated`.
 #

@@ -506,10 +506,11 @@ assert 1 < arrives["LSTM, b_f = 3"][17] < arrives["LSTM, b_f = 5"][17]
 # fails.) But where does the share come from?
 #
 # In Elman's network, only the slopes of the tanh shrink the gradient, because U is orthogonal. In
-# the LSTM, two paths lead from c back to the c before it. Path (1) multiplies by f. Path (2) goes
-# through h: through the candidate (the factor i, about one half), U, and the output (the factor o,
-# about one half). So it adds about a quarter, turned by U. If the quarter is turned by 90°, one
-# step back multiplies the gradient by √(f² + ¼²), and if it is hardly turned, by f + ¼:
+# the LSTM, two paths lead from c_t back to c_{t−1}. Path (1) multiplies by f. Path (2) goes to
+# h_{t−1} and on to c_{t−1}. It multiplies by i at the candidate (about one half), by U, and by o at
+# the output (about one half). So it adds a vector about a quarter as long, turned by U. If U turns
+# it by 90°, one step back multiplies the gradient by √(f² + ¼²), and if U hardly turns it, by
+# f + ¼. The parts that U turns least shrink least, so after a few steps, mostly these are left:
 
 # %% tags=["training"]
 print("one step back, estimated        measured, k = 2 to 17      path (1) alone")
@@ -522,9 +523,9 @@ for name in ("LSTM, b_f = 0", "LSTM, b_f = 5"):
     assert np.hypot(f, 0.25) < measured < f + 0.25
 
 # %% [markdown]
-# (The first step back leads from h to c, so we leave it out.) With b_f = 5, path (1) loses hardly
-# anything, and path (2) adds to it at every step, so the gradient grows. With b_f = 0, both
-# together shrink it.
+# (The first step back leads from h to c, where o halves the gradient, so we leave it out.) With b_f
+# = 5, path (1) loses hardly anything, and path (2) adds to it at every step, so the gradient grows.
+# With b_f = 0, both together shrink it.
 #
 # So why does an LSTM remember for longer, although its gates multiply the gradient? It has a path
 # on which f is the only factor, and with b_f = 5, f is nearly 1. And if its gates start half open?

@@ -720,10 +720,11 @@ print(f"    numpy-attention translate {os.path.relpath(run)} "
 # %% [markdown]
 # ## Is it because the word is a surprise?
 #
-# Why are the weights α_t wrong for two links in five? Our explanation is that the decoder could not
-# know which word comes next. If this is true, α_t should be right more often where the model
-# expects the reference word than where the word is a surprise. So we sort the gold links by P(y_t),
-# the probability that the model gives to the reference word, and cut them into four quarters, from
+# Why are the weights α_t wrong for two links in five? Sometimes a neighbour's annotation does as
+# well, as in two rows above. Our explanation for the rest is that the decoder could not know which
+# word comes next. If this is true, α_t should be right more often where the model expects the
+# reference word than where the word is a surprise. So we sort the gold links by P(y_t), the
+# probability that the model gives to the reference word, and cut them into four quarters, from
 # surprising to expected.
 #
 # A test needs **controls**, which should fail it. Our two know nothing about the words: one points

@@ -583,8 +583,8 @@ print("BLEU (higher is better)\n  dot 29.0 ± 0.3, location 26.7 ± 0.2, lesson 
 #
 # ### `local-m`: a window that slides along
 #
-# The largest weight of `location` is on the right word or a neighbour for 97.8% of the links. So
-# even a score that reads no word can tell roughly where to look. **Local attention** looks only
+# In many sentences, a word and its translation are at nearly the same relative position. So even a
+# rule that reads no word can tell roughly where to look. **Local attention** looks only
 # there, in a *window*: the positions at most **D** away from a centre p. A score that reads the
 # words chooses among them. In **`local-m`**, m for monotonic, the window moves on by one position
 # with each target word:

@@ -459,7 +459,9 @@ assert start_1.max() < start_16.min()
 # %% [markdown]
 # The start decides. If the scores *begin* small, a model trains about as well without the division
 # as with it. If they begin large, the model falls far behind, and dividing them during training
-# helps only a little. So it is not the division itself that helps.
+# helps only a little. So at this size, it is not the division itself that helps. And a larger
+# gradient gives no advantage: Adam takes steps of about the same length for any size of the
+# gradient.
 #
 # What is wrong with a large start, then? Compare the largest α before and after training.
 # Afterwards it is close to 1 in all four models: this task *rewards* a nearly one-hot softmax. But
@@ -722,7 +724,8 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
 # shows only this mean, so it hides what one head knows. Look at the heads one by one. (Which head
 # knows *not* depends on the seed.)
 #
-# And why divide by √d_k? So that a head of any size begins with an open mind.
+# And why divide by √d_k? So that a head of any size begins with an open mind. (With d_k = 256, the
+# division also helps during training: question 4.)
 
 # %% [markdown]
 # ## What others call it

@@ -504,13 +504,14 @@ for name, runs in shares.items():
 # How large is the stream (its root mean square) after six layers, with the norm and without it?
 
 # %%
-with_norm = np.sqrt(np.square(streams(0)[-1]).mean())
-without_norm = np.sqrt(np.square(streams(0, norms=False)[-1]).mean())
-print(f"after six layers: {with_norm:.1f} with the norm, {without_norm:.1f} without")
+for name, norms in (("with the norm", True), ("without", False)):
+    sizes = [np.sqrt(np.square(streams(seed, norms=norms)[-1]).mean()) for seed in range(3)]
+    print(f"after six layers, three seeds, {name}:", *(f"{size:.1f}" for size in sizes))
 
 # %% [markdown]
-# The random numbers start at size 1. Without the norm, six layers make the stream about 64 times as
-# large. With it, every layer gets numbers of the same size: that is what the norm is for.
+# The random numbers start at size 1. Without the norm, six layers make the stream more than forty
+# times as large, with each seed. With it, every layer gets numbers of the same size: that is what
+# the norm is for.
 #
 # *The jobs: connect ✓, order, hide, cheap.*
 #
@@ -831,9 +832,9 @@ for (i, j), share in sorted(both.items(), key=lambda item: item[1]):
           f"{100 * (exact - share):.0f} points, one at a time {alone[i]:.0f} and {alone[j]:.0f}")
 
 # %% [markdown]
-# Every pair costs more than its heads one at a time: heads 1 and 2 cost 34 points, not 8 + 7. So
-# the heads stand in for each other. Removing one head shows what the others cannot replace, not how
-# well it points. (Question 4 removes single heads with other seeds.)
+# Every pair costs more than its heads one at a time: heads 1 and 2 cost 34 points, not 8 + 7. This
+# is what we would see if heads stand in for each other. So removing one head shows what the others
+# cannot replace, not how well it points. (Question 4 removes single heads with other seeds.)
 #
 # ## Four jobs, four tests
 #

@@ -869,8 +869,8 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 # the samples' mean at τ = 1. If the model is **calibrated**, that is, as uncertain as it has reason
 # to be, the book's translation looks like one more sample. (Almost: a sample has no `<unk>`, whose
 # p the other words share.) But equal means do not show this. The book might be too probable in some
-# clauses, and too improbable in others (question 7). So if you want one good translation, search.
-# If you want many different ones, sample.
+# clauses, and too improbable in others, and for this model it is (question 7). So if you want one
+# good translation, search. If you want many different ones, sample.
 
 # %% [markdown]
 # ## What others call it

@@ -14,9 +14,10 @@
 #
 # Salton, Ross & Kelleher (2017) keep them. Before each prediction, a softmax over *all earlier
 # states* decides which of them to read again. So their model *may* look back. Does it *use* its
-# attention, which means: does it choose between its states? And is the attention *worth* anything:
-# is the model better than one without it? You will derive the model and ask both questions, first
-# about copied letters and then about the Bible. There, a third question is easily taken for them.
+# attention, that is, does it choose between its states? And is the attention *worth* anything? In
+# other words, is the model better than one without it? You will derive the model and ask both
+# questions, first about copied letters and then about the Bible. There you will meet a third one,
+# which looks like these two: does the trained model *depend* on its context?
 
 # %%
 print("Lesson 11: a language model that looks back", flush=True)
@@ -269,7 +270,7 @@ print("one step: every gradient equals its central difference")
 # are 0.
 #
 # What becomes of the four terms? Each h_s predicts and asks at step s. But it is found and fetched
-# at *every* later step t, so these two terms become sums:
+# at *every* later step t, so the last two terms become sums:
 #
 #     dk_s = Σ_t dz_ts                      is found
 #     dh_s = … + Σ_t α_ts dc_t              is fetched
@@ -541,9 +542,6 @@ copiers = {}
 right = {}
 for name in NAMES:
     copiers[name], right[name] = copier(name)
-assert right["combined"] > 0.98
-assert 0.9 > right["single"] > right["LSTM"] + 0.2
-assert right["tanh layer"] < 0.5
 
 # %% [markdown]
 # *combined* gets practically all letters right, and *single* about three out of four. The two
@@ -566,12 +564,15 @@ positions = np.arange(10)[:, None]                      # letter n was read at s
 on_it = (weights[-10:].argmax(2) == positions).mean()
 print(f"combined: for {on_it:.1%} of the letters, the largest weight is on the letter to predict")
 assert on_it > 0.95
+assert right["combined"] > 0.98
+assert 0.9 > right["single"] > right["LSTM"] + 0.2
+assert right["tanh layer"] < 0.5
 
 # %% [markdown]
 # *combined* draws a diagonal, because at each step it asks for the next position. *single* draws
 # stripes: without a query, e_s does not depend on the step t that asks. So every step gets nearly
 # the same context, a mixture of many states. This mixture has to show every letter together with
-# its position. From h_t, the last tanh learns which position is wanted, and it extracts the letter.
+# its position, and h_t tells the last tanh which position is wanted. (We have not looked into it.)
 #
 # ## Is the attention used?
 #
@@ -593,8 +594,6 @@ assert on_it > 0.95
 print("\nwhat each change of the attention costs, in extra nats per letter (95 % interval):")
 copy_ablation = ablated("copying, combined", copiers["combined"], COPY_TEST)
 print(f"a guess among eight letters costs {np.log(8):.2f} nats")
-assert copy_ablation.cost("equal weights").more.low > 2
-assert copy_ablation.cost("hard").more.high < 0.02
 
 # %% [markdown]
 # *Hard* weights cost nothing, because the largest weight is practically always on the right letter.
@@ -632,6 +631,8 @@ print(f"\nthe Bible: what each change costs, in extra nats per word, in "
 bible_ablation = ablated("Bible, combined", models["combined"], verses.held_out)
 show(draw_verse(models["combined"], verses, 1018, "In the Bible, each row spreads its weight over "
                 "the whole past"), "11_verse")
+assert copy_ablation.cost("equal weights").more.low > 2
+assert copy_ablation.cost("hard").more.high < 0.02
 assert bible_ablation.cost("no context").more.low > 0.04
 assert bible_ablation.cost("equal weights").more.mean < 0.03
 
@@ -677,10 +678,10 @@ SEEDS = {7: -0.015, 8: 0.001, 9: 0.006}
 print("the same with the seeds 7, 8 and 9:", *(f"{one:+.3f}" for one in SEEDS.values()))
 
 # %% [markdown]
-# The control is worse by 0.015 nats, not by 0.071. And we cannot trust even this small difference,
-# because its sign changes with the *seed*. (The interval only shows how much the difference would
-# vary with other verses.) The plain LSTM has the fewest parameters, and almost the same perplexity
-# as combined. So we see no gain from attention here.
+# The control is worse by 0.015 nats, not by 0.071, although combined has more parameters. And we
+# cannot trust even this small difference, because its sign changes with the *seed*. (The interval
+# only shows how much the difference would vary with other verses.) The plain LSTM has the fewest
+# parameters, and almost the same perplexity as combined. So we see no gain from attention here.
 #
 # Why does the ablation make the attention look valuable? A model that was trained with a context
 # relies on it, and stumbles when we take it away. A model that was trained without a context has
@@ -738,12 +739,12 @@ assert flattered < 0.95 * honest
 
 # %% [markdown]
 # With the wrong count, the perplexity of ignorance is far below 2,000. And the LSTM seems to gain
-# far more than the gap between the best and the worst of our models of the Bible, although not a
-# single prediction has changed.
+# far more than separates the best and the worst of our models of the Bible, although not a single
+# prediction has changed.
 #
 # So does the model use its attention, and is it worth anything? In copying, yes and yes. On the
-# Bible, no and no, as far as we can see. It only *depends* on a context, which is the third
-# question. Before you believe a number of your own, ask four questions:
+# Bible, it hardly uses its attention, and we see no gain. It only *depends* on its context, which
+# is easily mistaken for the other two. Before you believe a number of your own, ask four questions:
 #
 # - **Influence**: does each output depend on what it should, and on nothing else?
 # - **Ignorance**: does a model that knows nothing get the score that it must get?

@@ -64,7 +64,7 @@ np.set_printoptions(precision=3, suppress=True)
 # | symbol | shape | what it is | the paper |
 # |---|---|---|---|
 # | h_t = [k_t; v_t; p_t] | (3n,) | state after t, in parts of n numbers | h_t |
-# | S | | how many states h_i before it step t sees: all t − 1, or at most a `window` | L |
+# | S | | number of earlier states that step t sees: all t − 1, or the last `window` of them | L |
 # | K, V | (S, n) | the keys k_i and values v_i of these states | Y_t |
 # | x | (S, n) | rows x_i = tanh(k_i W_s + k_t W_q): hidden layer of the score | M_t |
 # | e = x w, α | (S,) | scores, weights | α_t |
@@ -138,8 +138,8 @@ for both in (-2, -1, 0, 1, 2):
 
 # %% [markdown]
 # Each unit has a column in W_s, which picks out *before*, and a column in W_q, which picks out
-# *now*. The last row of each matrix meets the constant 1 and adds −0.5. Together they add the −1.
-# (Two units are enough here, so both matrices are (n, 2) instead of (n, n).)
+# *now*. The last row of each matrix meets the constant 1 and adds −0.5. Together they give the −1
+# of the cell above. (Two units are enough here, so both matrices are (n, 2) instead of (n, n).)
 
 # %%
 W_s = np.array([[1., -1], [0, 0], [-0.5, -0.5]])    # reads "before"
@@ -410,8 +410,8 @@ for row in range(3):
 # The tanh layer and the vector of 16 are our controls. The first, y = tanh(h W), has no attention.
 # The second has as many numbers as two parts, but no cut. We train for 800 steps of 32 sequences.
 #
-# A model that guesses among the second letters that have not been asked for is right with
-# probability 1/5, 1/4 and 1/3: 26 % on average. Guess before you run: what share will one vector of
+# A model that knows only which second letters are still unasked guesses among five, then four, then
+# three of them: 26 % right on average. Guess before you run: what share will one vector of
 # 16 answer right?
 
 # %% tags=["training"]
@@ -463,7 +463,7 @@ assert np.min(cuts) > small.max() and 100 * right["tanh layer"].max() < GUESSING
 show(draw_answers(right, title), "12_roles_or_room")
 
 # %% [markdown]
-# Without attention, the model is as good as a guess among all ten letters, because it would have to
+# Without attention, the model is no better than a guess among all ten letters: it would have to
 # keep all five pairs in its state. The models with separate parts are far ahead of one vector of 8.
 # But *one* vector of 16 beats them both, without any cut. (On another processor, single seeds may
 # differ.)
@@ -503,11 +503,11 @@ in_order = sorted(ROLE_PAIRS, key=lambda pair: sum(cosines[pair] for cosines in 
 print("\nthe three lowest mean cosines in one vector of 8, one number per seed:")
 for pair in in_order[:3]:
     print(f"  {' and '.join(pair):<18}", ", ".join(f"{cosines[pair]:5.2f}" for cosines in found))
-assert in_order[:2] == [("query", "predict"), ("key", "value")]
 
 # %% [markdown]
 # Query and predict disagree most. So now there are two pairs of suspects. The gradients accuse
-# *query and predict*. The example accuses *key and value*, which need different letters.
+# *query and predict*. The example accuses *key and value*, which need different letters. (It also
+# accuses *query and key*, for the same reason: question 3.)
 #
 # ## Which cut helps?
 #
@@ -517,6 +517,7 @@ assert in_order[:2] == [("query", "predict"), ("key", "value")]
 # Guess: which pair is it?
 
 # %% tags=["training"]
+assert in_order[:2] == [("query", "predict"), ("key", "value")]
 show(draw_cuts(), "12_cuts")
 
 
@@ -594,9 +595,11 @@ show(draw_readable(points, shares, titles), "12_probe")
 
 # %% [markdown]
 # The models that fail lack *before*, which would explain why their questions do not find the right
-# state. (Each dot is one of the thirty models with attention.) And `q v | k p` has found the keys
-# and values of our example by itself: its key's part shows *before* and hardly *now*, and its
-# value's part *now* and not *before*.
+# state. (Each dot is one of the thirty models with attention.)
+#
+# And `q v | k p` has found our example's solution by itself: *before* in the key's part, *now* in
+# the value's, which the query shares. This is the cut that the example would choose. By the median
+# it is the best of all seven, although some of its seeds fail (question 3).
 #
 # ## The verdict: separation, or more numbers?
 

@@ -408,22 +408,22 @@ time_change(InputsAtOnce, FirstWritten)
 # The verdict is `faster` if this range is above 1, `slower` if it is below, and `too close to tell`
 # if it contains 1. Compare times only within one line: a minute later, the machine may be slower.
 #
-# Change 1 can save only what twenty small products cost beyond a large one. That is about one part
-# in a hundred of the step, so even the sign of the result may be chance. Section 7 shows where this
+# Change 1 saves at most the difference of the two times above, about one part in a hundred of the
+# step. So even the sign of the result may be chance. Section 7 shows where this
 # cost comes from.
 #
 # ## 2. The weight gradients can wait
 #
-# What waits for nothing in the backward loop? Step t − 1 needs only one product of step t: da_t Uᵀ.
-# If we keep every da_t, the other products can be computed after the loop:
+# Which products in the backward loop does no other step wait for? Step t − 1 needs only one product
+# of step t: da_t Uᵀ. If we keep every da_t, the other products can be computed after the loop:
 #
 #     ∂L/∂W = Σ_t x_tᵀ da_t = Xᵀ dA          X (T · B, H), dA (T · B, 4H): all t, row under row
 #     ∂L/∂U = Σ_t h_{t−1}ᵀ da_t
 #     ∂L/∂b = Σ_t da_t                       dX = dA Wᵀ
 #
-# With all t under each other, the inner index of these products runs over every pair of a time step
-# and a text. So the product does the sum over t, too. In the loop, each `grads.W += …` made an
-# array as large as W, read it again, read `grads.W`, and wrote the sum back.
+# Stack the rows of all time steps, and one product sums over texts and time steps together. In the
+# loop, each `grads.W += …` made an array as large as W, read it again, read `grads.W`, and wrote
+# the sum back.
 #
 # > **Exercise.** Write it before you read on: `numpy-attention exercise start weights-at-once`.
 
@@ -821,11 +821,13 @@ title = f"From {ms[names[0]] / floor:.1f} to {ms[names[-1]] / floor:.2f} times t
 show(draw_waterfall(ms, names, title), "14_waterfall")
 
 # %% [markdown]
-# *Your first guess.* On the EPYC, the first version takes twice as long as the floor. The faster a
-# machine's products are, the more the rest of the step matters.
+# How do your guesses compare with this table? On a quiet EPYC (the last column), the first version
+# takes twice as long as the floor. Change 3 saves most there, with five lines of NumPy, and change
+# 1 saves nothing. The profile suggested it: `predict` takes the largest share of the first version.
 #
-# *Your second guess.* On the EPYC, change 3 saves most, with five lines of NumPy, and change 1
-# saves nothing. The profile suggested it: `predict` takes the largest share of the first version.
+# If your table disagrees with the lines after the changes, believe neither too much. A range covers
+# only the rounds of one line. Ratios of rounds that are minutes apart may differ by more, when the
+# machine is busy. (*Times as fast* is the median of these ratios, not the ratio of two medians.)
 #
 # *How close?* The last version's `÷ the floor` is the answer. What is left above the floor is the
 # softmax, the update, the gates, the rows of E, and Python between the calls. Even perfect code

@@ -100,7 +100,7 @@ def draw_verse(model, verses, number, title):
     read, predicted = ([verses.vocabulary.token(int(id)) for id in ids[:, 0]]
                        for ids in (batch.inputs, batch.targets))
     _, ax = plt.subplots(figsize=(7.5, 5.6), layout="constrained")
-    return plotting.history_heatmap(weights[:, 0], read, predicted, ax=ax, title=title, vmax=1)
+    return plotting.history_heatmap(weights[:, 0], read, predicted, ax=ax, title=title, vmax=0.4)
 
 
 def create(attention, seed, vocabulary, init, budget=None, units=None):

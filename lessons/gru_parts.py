@@ -98,6 +98,9 @@ def watch(model, ids):
 def draw_unit(text, states, gates, title, label="h"):
     """A unit's state and update gate (T,), letter by letter of a text."""
     figure, (above, below) = plt.subplots(2, 1, figsize=(12, 4), sharex=True, layout="constrained")
+    for place in (n for n, letter in enumerate(text) if letter in OPENING + CLOSING):
+        for ax in (above, below):
+            ax.axvline(place, color="0.85", linewidth=6, zorder=0)
     above.plot(states, color=plotting.COLOURS[0], marker="o", markersize=3)
     above.axhline(0, color="0.7", linewidth=1)
     above.set(ylabel=label, ylim=(-1.1, 1.1), title=title)
