@@ -1,21 +1,23 @@
 # %% [markdown]
 # # Lesson 10: decoding
 #
-# **You will be able to** write greedy and beam search, test them with laws, and choose between
-# searching and sampling.
+# **You will be able to** write greedy and beam search, and test them with laws. Part B adds
+# sampling.
 #
-# **Needs:** lesson 06. **Time:** 55 minutes to read, about a minute to run.
+# **Needs:** lesson 06. **Time:** 55 minutes to read, about 15 of them for the optional part B;
+# about a minute to run.
 #
 # A trained translator gives you the probability of each possible next word, given the words written
 # so far. Which *sentence* should it write? With a vocabulary of V words there are V^T sentences of
-# T words, too many to score. Choosing one of them is called decoding. You can search for a probable
-# sentence, or you can sample one. This lesson does both, in that order.
+# T words, too many to score. Choosing one of them is called decoding: you can search for a probable
+# sentence, or you can sample one.
 #
 # Decoding changes no parameters, so it needs no gradient check. But its bookkeeping can go wrong,
 # and you may not notice, because a search with a bug still writes sentences. We will plant such a
 # bug: one extra word in the code of a beam search will mix up the model's states, so that the
-# search claims probabilities that the model never gave. BLEU compares translations with those of
-# the corpus. Guess now: does it find that bug?
+# search claims probabilities that the model never gave. BLEU, from 0 to 100, measures how many runs
+# of one to four words the translations share with those of the corpus. Guess now: does it find that
+# bug?
 
 # %%
 print("Lesson 10: decoding", flush=True)
@@ -33,7 +35,6 @@ from numpy_attention.data.batching import pair_batch
 from numpy_attention.data.vocabulary import BOS, EOS, PAD, UNK
 from numpy_attention.decoding.beam import beam_search
 from numpy_attention.decoding.greedy import greedy
-from numpy_attention.decoding.sampling import choose
 from numpy_attention.gradcheck import numeric_gradient
 
 np.set_printoptions(precision=3, suppress=True)
@@ -47,25 +48,26 @@ np.set_printoptions(precision=3, suppress=True)
 #
 #     log p(y | x) = Σ_t log p(y_t | y_1 … y_{t−1}, x)
 #
-# A *prefix* is the beginning of a translation. A prefix that has ended, usually with `</s>`, is a
-# **hypothesis**. The translation in the corpus is the **reference translation**. Our corpus will be
-# the Bible, *the book* for short.
+# A *prefix* is the beginning of a translation. A prefix that has *ended*, usually with `</s>`, is a
+# **hypothesis**, and one that has not is *running*. The translation in the corpus is the
+# **reference translation**, or the reference for short.
 #
 # | symbol | shape | what it is |
 # |---|---|---|
 # | x | (S, 1) | ids of the source sentence |
 # | y, its words y_t | (T,) | the sentence written, with `</s>` at its end |
 # | `width` | | **beam width**: how many prefixes beam search keeps (k or B in papers) |
+# | running | | how many of these have not ended |
 # | V | | size of the vocabulary |
-# | log p | (width, V) | log-probability of each next word after each prefix; l for short |
-# | totals | (width, V) | log p of each prefix + log p of each next word |
+# | log p | (running, V) | log-probability of each next word after each prefix; l for short |
+# | totals | (running, V) | log p of each prefix + log p of each next word |
 # | q | (V,) | distribution that words are sampled from; in lessons 06 to 09, q is a query |
 # | τ, β = 1 / τ | | **temperature** of the sampling, and its inverse |
 #
-# We begin with a translator so small that you can read all of it. It is a dictionary that
-# translates *the old house* into Spanish: for each prefix, it gives the possible next words and
-# their p. (After a prefix that is not listed, `</s>` has p = 1.) The first word, *el* or *la*, is
-# nearly a coin toss. After *la*, the model is fairly sure how to go on. After *el*, it is not.
+# We begin with a translator so small that you can read all of it: a dictionary that translates *the
+# old house* into Spanish. For each prefix, it gives the possible next words and their p. (After a
+# prefix that is not listed, `</s>` has p = 1.) The first word, *el* or *la*, is nearly a coin toss.
+# After *la*, the model is fairly sure how to go on. After *el*, it is not.
 
 # %%
 words = ["<pad>", "<s>", "</s>", "<unk>",
@@ -124,7 +126,7 @@ print(f"greedy writes {text(greedy_ids)}: p = {sentences[greedy_ids]:.3f}; "
       f"{better} sentences are more probable")
 
 # %% [markdown]
-# Greedy took the largest factor at each step, but did not get the largest product. The word *el*
+# Greedy took the largest factor at each step, but did not get the largest product: the word *el*
 # looked best at first, and once it was written, there was no way back.
 #
 # ## A beam of two, by hand
@@ -132,8 +134,8 @@ print(f"greedy writes {text(greedy_ids)}: p = {sentences[greedy_ids]:.3f}; "
 # How can a search leave itself a way back? **Beam search** keeps several prefixes instead of one:
 # it has `width` *slots*, each with room for one prefix. With a width of two, the first step keeps
 # *el* with 0.55 (row 0) and *la* with 0.45 (row 1). Each can be followed by any of the V words,
-# which gives 2 · V longer prefixes. The p of each is a product: p of the prefix times p of the next
-# word. Which two products are the largest?
+# which gives 2 · V longer prefixes, each with p of the prefix times p of the next word. Which two
+# products are the largest?
 
 # %%
 kept = [(BOS, words.index("el")), (BOS, words.index("la"))]
@@ -155,7 +157,7 @@ print("the two that are kept come from rows", rows)
 # > **Exercise.** Put the states into the new order, for several sentences at once:
 # > `numpy-attention exercise start reorder-states`.
 #
-# A prefix that writes `</s>` has *ended*. It is set aside, and no other prefix gets its slot: once
+# A prefix that writes `</s>` has ended. It is set aside, and no other prefix gets its slot: once
 # one of five prefixes has ended, the next step keeps only four. When all five have ended, the most
 # probable one wins. (Some libraries, such as fairseq, give the slot to another prefix, so that the
 # beam stays full until five have ended: question 1.)
@@ -165,9 +167,9 @@ print("the two that are kept come from rows", rows)
 
 # %%
 boxes = {
-    "before": ("last words yₜ₋₁  (width,)\ntheir states, one row each", 0, 0.6, 0),
+    "before": ("last words yₜ₋₁  (running,)\ntheir states, one row each", 0, 0.6, 0),
     "next": ("next: log p", 2.3, 0.6),
-    "totals": ("totals = so far + log p\n(width, V)", 4.2, 0.6, 1),
+    "totals": ("totals = so far + log p\n(running, V)", 4.2, 0.6, 1),
     "best": ("the largest, as many\nas slots are left", 6.4, 0.6, 1),
     "ended": ("ended with </s>:\nits slot is gone", 8.5, 0.6, 2),
     "running": ("running", 6.4, -0.8, 0),
@@ -186,9 +188,9 @@ show(plotting.diagram(boxes, arrows, title="One step of beam search: extend ever
 # In code, a search calls two methods of a model. `start` reads the source and returns the first
 # state. `next` takes the last word of each prefix and the state, which has one row per prefix. It
 # returns log p of every possible next word, the attention weights (which we do not need), and the
-# new state. The state has a method, too: `take` puts its rows into the new order. The class `Small`
-# turns a function like `p_of_house` into such a model. Each row of its state is just the list of
-# all words written so far.
+# new state. The state's own method `take` puts its rows into the new order. The class `Small` turns
+# a function like `p_of_house` into such a model. Each row of its state is just the list of all
+# words written so far.
 #
 # > **Exercise.** Write a beam search yourself, then compare it with the one below:
 # > `numpy-attention exercise start beam`.
@@ -346,10 +348,10 @@ def room_for_all_finds_the_best(search, model, source):
 
 
 # %% [markdown]
-# Law 3 can be tested only on translators so small that we can list all their sentences. The
-# translator of the house is one, and we draw 60 more at random. Each of them knows three words,
-# writes sentences of one to three words, and has a new random p after each prefix. So each can
-# write 3 + 9 + 27 = 39 sentences. For law 2, the width is three, so that rows can cross.
+# Law 3 can be tested only on translators so small that we can list all their sentences, so we draw
+# 60 of them at random. Each knows three words, writes sentences of one to three words, and has a
+# new random p after each prefix, so it can write 3 + 9 + 27 = 39 sentences. For law 2, the width is
+# three, so that rows can cross.
 
 
 # %%
@@ -388,9 +390,8 @@ assert kept_laws(plain_beam) == [len(randoms)] * 3
 # %% [markdown]
 # ### Which law catches which bug?
 #
-# Do these laws catch bugs? Here are four bugs, each in one line of `plain_beam`: `with_bug`
-# replaces the first piece of code by the second. Which law will catch which bug? A hint: one of the
-# four bugs obeys all three laws.
+# Here are four bugs, each in one line of `plain_beam`: `with_bug` replaces the first piece of code
+# by the second. Which law will catch which bug? A hint: one bug obeys all three.
 
 # %%
 bugs = {
@@ -414,9 +415,9 @@ for name, search in bugs.items():
 # No law catches everything. All four bugs obey law 1, because with only one slot there is nothing
 # to mix up. *Rows put in order* breaks the other two laws. *Ended ones dropped* and *the worst
 # first* make true claims, but about the wrong sentences, so only law 3 catches them. *The past not
-# counted* ranks prefixes by their last word only, yet it obeys even law 3, because a beam with room
-# for everything drops no prefix, however badly it ranks them. Question 2 asks for a law that
-# catches this bug.
+# counted* ranks prefixes by their last word only, and even law 3 cannot notice: with room for
+# everything, the search drops no prefix, however badly it ranks them. Question 2 asks for a law
+# that can.
 #
 # Does law 2 also lead you to the faulty line? Let *rows put in order* translate *the old house*
 # with a width of two, and compare each p that it claims with the model's own:
@@ -436,12 +437,12 @@ report_claims(bugs["rows put in order"], house, 2)
 assert [name for name in held if min(held[name]) == len(randoms)] == ["the past not counted"]
 
 # %% [markdown]
-# The claims for *la* and *casa* are true, but the claim for `</s>` is false. So the third call of
+# The claims for *la* and *casa* are true, but the claim for `</s>` is false, so the third call of
 # `next` did not predict what follows *la casa*. Its input word, *casa*, was right, so its state
-# must have been wrong. The state is chosen in the lines with `rows` and `take`, so law 2 has led us
-# to the bug. By hand we found the rows [1, 0]. The bug sorts them into [0, 1], which pairs *casa*
-# with the state of *el*. The model then predicted what follows *el casa*, a prefix that the search
-# never wrote. The dictionary does not list it, so `</s>` got p = 1.
+# must have been wrong. The state is chosen in the lines with `rows` and `take`: law 2 has led us to
+# the bug. By hand we found the rows [1, 0]. The bug sorts them into [0, 1], which pairs *casa* with
+# the state of *el*. So the model predicted what follows *el casa*, a prefix that the search never
+# wrote. The dictionary does not list it, so `</s>` got p = 1.
 #
 # ### Is a wider beam always at least as good?
 #
@@ -459,16 +460,17 @@ for name, translators in (("the 60 above", randoms), ("60 larger ones", larger))
     print(f"{name}: one more slot is worse in {worse.sum()} of {worse.size} cases")
 
 # %% [markdown]
-# The first 300 cases had no exception, and yet they proved nothing. How can a wider beam be worse?
-# Its extra prefixes have extensions, too. Such an extension can push out the very prefix that leads
-# the narrower beam to a better sentence. That is why law 3 asks for room for *everything*.
+# The first 300 cases had no exception, and yet they proved nothing. A wider beam can be worse
+# because its extra prefixes have extensions, too, and such an extension can push out the very
+# prefix that leads the narrower beam to a better sentence. That is why law 3 asks for room for
+# *everything*.
 #
 # ## A trained translator to search with
 #
 # Now for a real model. We train RNNsearch (lesson 06) for three epochs on clauses of the Bible with
 # up to seven tokens, from English to Spanish. We test only on clauses in which the model knows
-# every word, English and Spanish, because no search can make up for unknown words. In the
-# vocabulary, `<unk>` stands for all of them, and no search may write it. First we check that our
+# every word, English and Spanish, because no search can make up for unknown words: in the
+# vocabulary, `<unk>` represents all of them, and no search may write it. First we check that our
 # two searches find the same sentences as the library's, word for word.
 
 # %% tags=["training"]
@@ -488,28 +490,21 @@ def bleu(ids_of_each, reference=gold):
     return metrics.bleu([decode(ids) for ids in ids_of_each], reference).score
 
 
-def search(width, never=NEVER):
-    """The hypotheses of each test clause, found by the library's beam search.
-
-    They are ranked with a length penalty, which we do not want yet; `best` below ranks by log p.
-    """
-    return beam_search(model, batch.source, batch.source_mask, width, never=never)
-
-
 print(f"{len(test)} test clauses, {len(tokens) - len(NEVER):,} words that the model can write")
 
 # %% tags=["training"]
-plain = [plain_beam(model, one, 5, NEVER) for one in sources]
+beams = {width: [plain_beam(model, one, width, NEVER) for one in sources]
+         for width in (1, 2, 5, 10)}
 theirs = beam_search(model, batch.source, batch.source_mask, 5, never=NEVER,
-                     length_penalty=0)          # ranked by log p, as in plain_beam
-for ours, some in zip(plain, theirs):
+                     length_penalty=0)          # question 9 is about this penalty
+for ours, some in zip(beams[5], theirs):
     assert [list(one.ids[1:]) for one in ours] == [one.ids for one in some]
     assert np.allclose([one.total for one in ours], [one.log_probability for one in some],
                        atol=1e-3)
-greedy_found = greedy(model, batch.source, batch.source_mask, never=NEVER)
-for one, found in zip(sources, greedy_found):
-    assert list(plain_greedy(model, one, NEVER).ids[1:]) == found.ids
-print(f"{sum(map(len, plain)):,} hypotheses of {len(plain)} beams, and all of greedy's, equal "
+greedy_found = [plain_greedy(model, one, NEVER) for one in sources]
+for found, other in zip(greedy_found, greedy(model, batch.source, batch.source_mask, never=NEVER)):
+    assert list(found.ids[1:]) == other.ids
+print(f"{sum(map(len, theirs)):,} hypotheses of {len(theirs)} beams, and all of greedy's, equal "
       "the library's")
 
 # %% [markdown]
@@ -518,6 +513,9 @@ print(f"{sum(map(len, plain)):,} hypotheses of {len(plain)} beams, and all of gr
 # Back to the question from the beginning. We let two of the four bugs translate all test clauses:
 # *rows put in order*, which mixes up the states, and *the past not counted*. For each bug, guess:
 # is its BLEU below greedy's, between greedy's and the correct beam's, or above both?
+#
+# The table also gives the mean of the model's own log p, and in how many clauses the translation is
+# less probable than greedy's.
 
 
 # %% tags=["training"]
@@ -527,42 +525,33 @@ def false_claims(found, one):
                for each in found)
 
 
-bugs["right"] = plain_beam
-greedy_bleu = bleu([one.ids for one in greedy_found])
-print(f"  {'greedy':<20} BLEU {greedy_bleu:.1f}")
-bleus = {}
-written = {"greedy": [one.ids for one in greedy_found]}
-for name in ("right", "rows put in order", "the past not counted"):
-    each = [bugs[name](model, one, 5, NEVER) for one in sources]
-    written[name] = [found[0].ids[1:] for found in each]
-    bleus[name] = bleu(written[name])
-    wrong = sum(false_claims(found, one) > 0 for found, one in zip(each, sources))
-    print(f"  {name:<20} BLEU {bleus[name]:.1f}, false claims in {wrong} of {len(test)} beams",
-          flush=True)
+def own_log_p(ids_of_each):
+    """The model's log p of one translation of each clause (clauses,)."""
+    return np.array([sum(own_terms(model, one, ids)) for one, ids in zip(sources, ids_of_each)])
 
-# %% [markdown]
-# Are these differences larger than chance? A bootstrap, as in lesson 06, estimates their standard
-# errors: it draws 239 clauses with replacement, 100 times.
 
 # %% tags=["training"]
-rng = np.random.default_rng(0)
-varied = {name: [] for name in written}
-for _ in range(100):
-    some = rng.integers(len(test), size=len(test))
-    for name, ids in written.items():
-        varied[name].append(bleu([ids[n] for n in some], [gold[n] for n in some]))
-for name, other in (("rows put in order", "greedy"), ("right", "rows put in order"),
-                    ("right", "the past not counted")):
-    error = np.std(np.subtract(varied[name], varied[other]))
-    print(f"  {name} − {other}: {bleu(written[name]) - bleu(written[other]):.1f} ± {error:.1f}")
-assert greedy_bleu < bleus["rows put in order"] < bleus["right"] < greedy_bleu + 5
+bugs["right"] = plain_beam
+of_greedy = np.array([one.total for one in greedy_found])
+bleus = {"greedy": bleu([one.ids for one in greedy_found])}
+print("                       BLEU   false claims   mean log p   below greedy's")
+print(f"  {'greedy':<20} {bleus['greedy']:>5.1f} {'':>14} {of_greedy.mean():>12.2f}")
+for name in ("right", "rows put in order", "the past not counted"):
+    each = [bugs[name](model, one, 5, NEVER) for one in sources]
+    winners = [found[0].ids for found in each]
+    bleus[name] = bleu(winners)
+    wrong = sum(false_claims(found, one) > 0 for found, one in zip(each, sources))
+    own = own_log_p(winners)
+    print(f"  {name:<20} {bleus[name]:>5.1f} {wrong:>7} of {len(test)} {own.mean():>12.2f} "
+          f"{(own < of_greedy - 1e-3).sum():>9} of {len(test)}", flush=True)
 
 # %% [markdown]
-# *Rows put in order* could have been published. It beats greedy, though by less than two standard
-# errors, and its loss against the correct beam could be chance. Yet most of its beams make false
-# claims, and law 2 finds them at once. (Why is the damage so mild? Perhaps because all states have
-# read the same source.) *The past not counted* makes no false claims. Its only symptom is a low
-# BLEU, and without a correct beam you would not know that it is low.
+# *Rows put in order* could have been published. Its BLEU is above greedy's, and less than a point
+# below the correct beam's: another seed changes more (question 8). Yet most of its beams make false
+# claims, and law 2 finds them at once. *The past not counted* makes no false claims, and its BLEU
+# is above greedy's, too. But it has a symptom that you can see without a correct beam: in 35
+# clauses it finds a less probable sentence than greedy, although it searches more. This is not a
+# law: the correct beam does so in 3 clauses, where it has dropped greedy's sentence.
 #
 # BLEU is not blind: *ended ones dropped* costs more than ten points (question 8). But a good BLEU
 # shows only that the translations are good, not that the search is the one you meant.
@@ -575,89 +564,71 @@ assert greedy_bleu < bleus["rows put in order"] < bleus["right"] < greedy_bleu +
 
 
 # %% tags=["training"]
-def best(found, a=0.0):
-    """Each clause's hypothesis with the largest score, which is log p for a = 0 (question 9)."""
-    return [max(some, key=lambda one: one.score(a)) for some in found]
-
-
 def mean_length(found):
     return np.mean([len(decode(one.ids)) for one in found])
 
 
-ended = {}
 print("  width   BLEU   mean log p   words")
-for width in (1, 2, 5, 10):
-    ended[width] = search(width)
-    found = best(ended[width])
-    mean = np.mean([one.log_probability for one in found])
-    print(f"  {width:>5} {bleu([one.ids for one in found]):>6.1f} {mean:>12.2f} "
-          f"{mean_length(found):>7.2f}", flush=True)
+for width, found in beams.items():
+    best = [some[0] for some in found]
+    print(f"  {width:>5} {bleu([one.ids for one in best]):>6.1f} "
+          f"{np.mean([one.total for one in best]):>12.2f} {mean_length(best):>7.2f}")
 
 # %% tags=["training"]
-def p_of_unknown(one, ids):
-    """The model's p of <unk> in place of each word of ids, after the words before it."""
-    state = model.start(one, one != PAD)
-    made = []
-    for id in (BOS, *ids[:-1]):
-        log_p, _, state = model.next(np.array([id]), state)
-        made.append(np.exp(log_p[0, UNK]))
-    return made
-
-
-# %% tags=["training"]
-of_greedy = np.array([one.log_probability for one in greedy_found])
-of_beam = np.array([one.log_probability for one in best(ended[5])])
+beam_found = [found[0] for found in beams[5]]
+of_beam = np.array([one.total for one in beam_found])
 gain = of_beam - of_greedy
 print(f"beam 5 finds a more probable sentence than greedy in {(gain > 1e-3).sum()} of {len(test)} "
       f"clauses, a less probable one in {(gain < -1e-3).sum()}")
-for n in np.argsort(-gain)[:3]:
-    print(f"  {' '.join(test[n].source)}   (book: {' '.join(gold[n])})")
-    for name, found in (("greedy", greedy_found[n]), ("beam 5", best(ended[5])[n])):
-        print(f"    {name}: {' '.join(decode(found.ids))}   log p {found.log_probability:.2f}")
-    unknown = p_of_unknown(sources[n], greedy_found[n].ids)
-    print("      p of <unk> in place of greedy's words:", *(f"{p:.2f}" for p in unknown))
+most = np.argsort(-gain)[:3]
+for n in most:
+    print(f"  {' '.join(test[n].source)}   (reference: {' '.join(gold[n])})")
+    for name, found in (("greedy", greedy_found[n]), ("beam 5", beam_found[n])):
+        print(f"    {name}: {' '.join(decode(found.ids))}   log p {found.total:.2f}")
+ids = greedy_found[most[0]].ids
+unknown = [np.exp(own_terms(model, sources[most[0]], (*ids[:n], UNK))[-1])
+           for n in range(1, len(ids))]
+print("in the first clause, p of <unk> in place of each of greedy's words:\n ",
+      *(f"{p:.2f}" for p in unknown))
 
 # %% [markdown]
 # In clauses like these, greedy runs into a dead end. In our run, it even loops in one, and writes
-# *ni se se se se se han …*. The last line of this clause shows why: after each *se*, the model is
-# almost sure of `<unk>`, which is forbidden. The next best word is *se* again. Greedy cannot go
-# back, but the beam has other prefixes to turn to.
+# *ni se se se se se han …*. The last line shows why: after each *se*, the model is almost sure of
+# `<unk>`, which is forbidden, and the next best word is *se* again. Greedy cannot go back, but the
+# beam has other prefixes to turn to.
 #
 # On average, a wider beam finds more probable sentences, and shorter ones. (A **length penalty**
 # favours longer ones: question 9.) With widths 5 and 10, BLEU is higher than greedy's, but which of
-# the two widths is better depends on the seed, and even on the processor (question 8).
+# the two is better depends on the seed (question 8).
 #
-# Would a still wider beam find the book's translations? Hardly. On average, the model gives them
-# even less probability than greedy's translations:
+# Would a still wider beam find the references? Hardly. On average, the model gives them even less
+# probability than greedy's translations:
 
 # %% tags=["training"]
-of_book = np.array([sum(own_terms(model, one, [BOS, *vocabulary.encode(target), EOS]))
-                    for one, target in zip(sources, gold)])
-missed = np.array([decode(one.ids) != list(words) for one, words in zip(best(ended[5]), gold)])
-likelier = of_book > np.maximum(of_greedy, of_beam) + 1e-3
-print(f"mean log p: the book {of_book.mean():.2f}, greedy {of_greedy.mean():.2f}, beam 5 "
-      f"{of_beam.mean():.2f}\nbeam 5 writes the book's translation in {(~missed).sum()} of "
-      f"{len(test)} clauses\nin {(missed & likelier).sum()} of the other {missed.sum()}, the "
-      "book's translation is more probable than beam 5's and greedy's")
-assert of_book.mean() < of_greedy.mean() < of_beam.mean()
+of_reference = own_log_p([[BOS, *vocabulary.encode(target), EOS] for target in gold])
+missed = np.array([decode(one.ids) != list(words) for one, words in zip(beam_found, gold)])
+likelier = of_reference > np.maximum(of_greedy, of_beam) + 1e-3
+print(f"mean log p: reference {of_reference.mean():.2f}, greedy {of_greedy.mean():.2f}, beam 5 "
+      f"{of_beam.mean():.2f}\nbeam 5 writes the reference in {(~missed).sum()} of {len(test)} "
+      f"clauses\nin {(missed & likelier).sum()} of the other {missed.sum()}, the reference is more "
+      "probable than beam 5's and greedy's translations")
 
 # %% [markdown]
 # A search makes a **search error** when it misses the model's most probable sentence. Wherever beam
 # 5 finds a more probable sentence, greedy made a search error, and a better search helped. But when
-# beam 5 misses the book's translation, the cause is nearly always a **model error**: the model
-# prefers another sentence. Even a perfect search could write the book's translation in at most five
-# more clauses. And from width 5 to 10, BLEU hardly changes. From here on, improve the model, not
-# the search.
+# beam 5 misses the reference, the cause is nearly always a **model error**: the model prefers
+# another sentence. Even a perfect search could write the reference in at most five more clauses,
+# and from width 5 to 10, BLEU hardly changes. From here on, improve the model, not the search.
 #
 # ## One beam, drawn as a tree
 #
-# What does a whole beam look like? We take the clauses in which beam 5 writes the book's words, and
-# draw the one where it beats greedy by the most. The tree grows from left to right, one word per
-# step:
+# What does a whole beam look like? Among the clauses in which beam 5 writes the reference, we draw
+# the one in which its log p exceeds greedy's by the most. The tree grows from left to right, one
+# word per step:
 #
 # - The number on a line is the log p of the word that the line leads to.
-# - The thick lines in blue and green lead to the winner. The thick orange lines follow greedy's
-#   sentence, as far as the beam keeps it.
+# - Thick lines in blue and green lead to the winner. Thick orange lines follow greedy's sentence.
+#   If the beam drops it, they end in a grey box: the first prefix not kept, with its total.
 # - Green boxes are prefixes that have ended, with their totals.
 # - White boxes with dotted lines are prefixes that were kept for one step and then dropped.
 #
@@ -665,33 +636,39 @@ assert of_book.mean() < of_greedy.mean() < of_beam.mean()
 # way, or keep it to the end?
 
 # %% tags=["training"]
+assert bleus["greedy"] < bleus["rows put in order"] < bleus["right"] < bleus["greedy"] + 5
+assert of_reference.mean() < of_greedy.mean() < of_beam.mean()
 shown = int(np.where(missed, -np.inf, gain).argmax())
 steps = []
 won = plain_beam(model, sources[shown], 5, NEVER, steps)[0]
 lost = greedy_found[shown]
 title = (f"“{' '.join(test[shown].source)}”, width 5: the winner has log p {won.total:.2f}, "
-         f"greedy {lost.log_probability:.2f}".replace("-", "−"))
-show(draw_tree(steps, won, lost.ids, tokens, title), "10_beam")
+         f"greedy {lost.total:.2f}".replace("-", "−"))
+show(draw_tree(steps, won, lost, tokens, title), "10_beam")
 
 # %% tags=["training"]
-ever_kept = {prefix.ids[1:] for step in steps for prefix in step}
-long = sum(tuple(lost.ids[:n]) in ever_kept for n in range(1, len(lost.ids) + 1))
-kept_words = f"the first {long} of greedy's {len(lost.ids)} words"
-print(f"beam 5 writes “{' '.join(decode(won.ids[1:]))}”, greedy “{' '.join(decode(lost.ids))}”; "
-      "the beam keeps "
-      + ("greedy's whole sentence to the end" if long == len(lost.ids) else kept_words))
-if long < len(lost.ids):
-    total = sum(own_terms(model, sources[shown], (BOS, *lost.ids[:long + 1])))
-    print(f"greedy's first {long + 1} words have a total of {total:.2f}, those kept in their step",
-          *(f"{prefix.total:.2f}" for prefix in steps[long]))
+ever_kept = {prefix.ids for step in steps for prefix in step}
+long = sum(lost.ids[:n + 1] in ever_kept for n in range(1, len(lost.ids)))
+print(f"beam 5 writes “{' '.join(decode(won.ids))}”, greedy “{' '.join(decode(lost.ids))}”\n"
+      f"the beam keeps the first {long} of greedy's {len(lost.terms)} words")
+if long < len(lost.terms):
+    print(f"greedy's first {long + 1} words have a total of {sum(lost.terms[:long + 1]):.2f}, "
+          "those kept in their step", *(f"{prefix.total:.2f}" for prefix in steps[long]))
 
 # %% [markdown]
 # Where the two sentences part, the winner takes a less probable word than greedy does, but its
 # later words make up for it. That is what the beam is for: it keeps a prefix that is behind until
-# it can overtake. Here greedy's path ends in a dotted box: the beam has dropped it. Three prefixes
-# had ended, and the two slots left went to prefixes with −8.20 and −8.93; greedy's had −10.74.
+# it can overtake. Greedy's path ends because the beam has dropped it. By then three of the five
+# prefixes had ended, so two slots were left. They went to the prefixes that end with −8.20 and
+# −8.93, while greedy's prefix had only −10.74.
 #
-# ## Sampling
+# This ends the main part.
+
+# %% [markdown]
+# ## Part B (optional): sampling
+#
+# **You will be able to** sample with a temperature, top-k and a nucleus, and choose between
+# searching and sampling. **Time:** about 15 minutes to read. Later lessons do not need this part.
 #
 # A search writes the same sentence every time. To get *different* sentences, we sample each word,
 # either from p or from a distribution q that three knobs make from p:
@@ -700,7 +677,7 @@ if long < len(lost.ids):
 #                                                         τ = 1: the model's own p
 #                                                         τ → ∞: all words equally probable
 #     top-k            only the top_k most probable words
-#     nucleus          only the most probable words, until their p add up to top_p or more
+#     nucleus          the most probable words, in order, until their p add up to at least top_p
 #                      (Holtzman et al. 2020, section 3.1)
 #
 # A higher temperature should spread the choice more evenly over the words. Does it always? The
@@ -777,29 +754,12 @@ ways = {"τ = 1": {}, "τ = 0.5": {"temperature": 0.5}, "top-k 3": {"top_k": 3},
         "nucleus 0.7": {"top_p": 0.7}}
 
 # %% [markdown]
-# Is our `cut` right? With each setting in `ways`, the library's `choose` samples 10,000 times from
-# eight words, and we compare the share of each word with our q. No share may be off by more than
-# five standard deviations.
-
-# %%
-DRAWS = 10_000
-rng = np.random.default_rng(5)
-log_p = np.log(rng.dirichlet(np.ones(8)))
-for name, how in ways.items():
-    q = cut(log_p, **how)
-    counts = np.bincount([choose(log_p, rng, **how) for _ in range(DRAWS)], minlength=8)
-    off = abs(counts / DRAWS - q)
-    assert (counts[q == 0] == 0).all() and (off <= 5 * np.sqrt(q * (1 - q) / DRAWS)).all()
-    print(f"  {name:<12} {(q > 0).sum()} words left, shares off by {off.max():.3f} at most")
-
-# %% [markdown]
-# ## How many words are left
+# ### How many words are left
 #
 # Top-k and nucleus both keep the most probable words, but not equally many. We compare both on the
 # first word of two test clauses. In one clause, the model is nearly sure of this word (the entropy
 # of p is close to 0.6). In the other, it is in doubt (close to 3). How many words will top-k with
-# `top_k=3`, and the nucleus with `top_p=0.7`, keep in each case? The figure shows the clause in
-# doubt.
+# `top_k=3`, and the nucleus with `top_p=0.7`, keep in each case?
 
 # %% tags=["training"]
 starts = []
@@ -812,65 +772,65 @@ spreads = np.array([-(q[q > 0] * np.log(q[q > 0])).sum() for q in map(cut, start
 two = [int(abs(spreads - wanted).argmin()) for wanted in (0.6, 3)]      # sure, in doubt
 
 # %% tags=["training"]
-for n in two:
-    left = {way: (cut(starts[n], **how) > 0).sum() for way, how in ways.items()}
-    print(f"  “{' '.join(test[n].source)}”: words left by",
-          ", ".join(f"{way}: {number:,}" for way, number in left.items()))
-title = f"“{' '.join(test[two[1]].source)}”: the first word"
-show(draw_cuts({way: cut(starts[two[1]], **how) for way, how in ways.items()}, tokens, title),
-     "10_sampling")
+rows = {f"“{' '.join(test[n].source)}”": {way: cut(starts[n], **how) for way, how in ways.items()}
+        for n in two}
+for clause, cuts in rows.items():
+    print(f"  {clause}: words left by",
+          ", ".join(f"{way}: {(q > 0).sum():,}" for way, q in cuts.items()))
+show(draw_cuts(rows, tokens), "10_sampling")
 
 # %% [markdown]
 # Top-k 3 always keeps three words, which is too many where one word is right, and too few where
 # many are. The nucleus adapts to the model's doubt: it keeps one word for *and i have shewed ,* and
 # eight for *whatsoever the lord pleased ,*.
 #
-# ## Searching and sampling compared
+# ### Searching and sampling compared
 #
 # Which is better, searching or sampling? `draw_all` samples one translation of every test clause,
-# word by word. We call it four times with each setting of the knobs. BLEU and log p are means over
-# the four calls, and log p is always the model's own, not that of q. The column *different* gives
-# the share of clauses for which the first two of the four translations differ.
+# each word from its q. We call it four times with each setting of the knobs. BLEU and log p are
+# means over the four calls, and log p is always the model's own, not that of q. The column
+# *different* gives the share of clauses for which the first two of the four translations differ.
 
 # %% tags=["training"]
 print(f"  {'':<14} BLEU   mean log p   different")
-print(f"  {'greedy':<14} {greedy_bleu:.1f} {of_greedy.mean():12.2f} {'0%':>11}")
+print(f"  {'greedy':<14} {bleus['greedy']:.1f} {of_greedy.mean():12.2f} {'0%':>11}")
 print(f"  {'beam 5':<14} {bleus['right']:.1f} {of_beam.mean():12.2f} {'0%':>11}", flush=True)
 rng = np.random.default_rng(8)
-mean_of = {}
+samples = {}
 for way, how in ways.items():
     drawn = [draw_all(model, batch.source, rng, NEVER, **how) for _ in range(4)]
-    each = [bleu(ids) for ids, _ in drawn]
-    mean_of[way] = np.mean([log_p for _, log_p in drawn])
-    different = np.mean([one != other for one, other in zip(drawn[0][0], drawn[1][0])])
-    print(f"  {way:<14} {np.mean(each):.1f} {mean_of[way]:12.2f} {different:>11.0%}   "
+    samples[way] = [ids for ids, _ in drawn]
+    each = [bleu(ids) for ids in samples[way]]
+    log_p = np.mean([log_p for _, log_p in drawn])
+    different = np.mean([one != other for one, other in zip(*samples[way][:2])])
+    print(f"  {way:<14} {np.mean(each):.1f} {log_p:12.2f} {different:>11.0%}   "
           f"BLEU from {min(each):.1f} to {max(each):.1f}", flush=True)
-    if way == "τ = 1":
-        plain_draws = [ids for ids, _ in drawn]
-print(f"  {'the book':<14} {'':>4} {of_book.mean():12.2f}")
+print(f"  {'reference':<14} {'':>4} {of_reference.mean():12.2f}")
 
 # %% tags=["training"]
-each = [bleu(plain_draws[n], [decode(ids) for ids in plain_draws[n - 1]]) for n in range(4)]
+ones = samples["τ = 1"]
+each = [bleu(ones[n], [decode(ids) for ids in ones[n - 1]]) for n in range(4)]
 print(f"BLEU of a sample at τ = 1, with another sample as the reference: {np.mean(each):.1f} "
       f"(from {min(each):.1f} to {max(each):.1f})")
-few, many = [(cut(starts[n], top_p=0.7) > 0).sum() for n in two]
+few, many = [(cuts["nucleus 0.7"] > 0).sum() for cuts in rows.values()]
 assert few < 3 < many
-assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.mean())
 
 # %% [markdown]
 # Sampling at τ = 1 follows the model's own distribution. Its translations are the most varied, but
-# its BLEU is far below greedy's. Are these samples so bad? In the last line, the reference is not
-# the book but another sample. Two samples of the same model agree as little as a sample and the
-# book. So a low BLEU need not mean a bad sample. The other three settings give up some variety, and
-# come closer to the book.
+# their BLEU of 15.6 is far below greedy's. Are these samples so bad? With another sample as the
+# reference, BLEU is 14.9. So two samples of one model agree no better than a sample and the
+# reference, and a low BLEU need not mean a bad sample. The other three settings give up some
+# variety, and come closer to the reference.
 #
 # But look at the column of log p. A search looks for the most probable sentence (the **mode**),
-# which is not a typical one: the book's mean is far below the means of both searches, but close to
-# the samples' mean at τ = 1. If the model is **calibrated**, that is, as uncertain as it has reason
-# to be, the book's translation looks like one more sample. (Almost: a sample has no `<unk>`, whose
-# p the other words share.) But equal means do not show this. The book might be too probable in some
-# clauses, and too improbable in others, and for this model it is (question 7). So if you want one
-# good translation, search. If you want many different ones, sample.
+# which is not a typical one: the references' mean is far below the means of both searches, but
+# close to the samples' mean at τ = 1. If the model is **calibrated**, that is, as uncertain as it
+# has reason to be, the reference looks like one more sample. (Not quite: `<unk>` is never sampled,
+# and the other words share its p.) But equal means do not show this, because the references might
+# be too probable in some clauses and too improbable in others. For this model, that is the case
+# (question 7).
+#
+# So if you want one good translation, search. If you want many different ones, sample.
 
 # %% [markdown]
 # ## What others call it
@@ -879,11 +839,10 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 # |---|---|
 # | width | beam width, beam size, k, B |
 # | a prefix that has ended | finished or completed hypothesis |
-# | `score(a)` (question 9) | length normalization, length penalty |
+# | length penalty (question 9) | length normalization |
 # | nucleus | top-p sampling |
 #
-# This lesson leaves out two other ways to change p before sampling: min-p and the repetition
-# penalty.
+# Not covered: min-p and the repetition penalty, which also change p before sampling.
 #
 # Most terms are in the [glossary](../docs/site/glossary.md).
 #
@@ -900,7 +859,6 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 # | `UNK` | the id of `<unk>`, for every word outside the vocabulary |
 # | `beam_search` | the library's beam search, for comparison |
 # | `greedy` | the library's greedy search, for comparison |
-# | `choose` | samples one word, with the three knobs |
 # | `numeric_gradient` | central differences |
 
 # %% [markdown]
@@ -919,7 +877,7 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 # 6. When `<unk>` is forbidden, the p of the other words do not add up to 1. Renormalize them in
 #    `plain_beam`, so that they do. Which law breaks? Do the winners change?
 # 7. Sample 20 translations of each clause and keep the most probable. Is that as good as a beam of
-#    5? If the model is calibrated, the book has each rank from 1 to 21 equally often. Does it?
+#    5? If the model is calibrated, the reference has each rank from 1 to 21 equally often. Does it?
 # 8. Another bug gives every prefix the state of the first row. Must its BLEU be lower than the
 #    correct beam's? Try the widths 5 and 10, and the seeds 1 to 3. Which of the bugs, this one and
 #    those of the lesson, does BLEU find?
@@ -927,4 +885,4 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 #    reduce it, Wu et al. (2016, equation 14) divide log p(y | x) by f(|y|)^a. Here |y| is the
 #    number of words, with `</s>`, and f(n) = (5 + n) / 6. Take a fixed set of sentences, and prove
 #    that the winner never gets shorter when the exponent a rises. Then rank the hypotheses of the
-#    beams of 5 and of 10 with a = 0, 1, 2 and 4 (`best` takes a). Does BLEU rise?
+#    beams of 5 and of 10 with a = 0, 1, 2 and 4. Does BLEU rise?

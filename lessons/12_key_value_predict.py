@@ -9,12 +9,12 @@
 #
 # In lesson 11, one vector h_t had four roles. At its own step it *asked* the memory and *predicted*
 # the next word. At later steps, as part of the memory, it was *found* and *fetched*. Daniluk,
-# Rocktäschel, Welbl & Riedel (2017) think that this is too much for one vector. They cut it into a
-# key, a value and a predict part, and their models get better.
+# Rocktäschel, Welbl & Riedel (2017) think that this is too much for one vector, so they cut it into
+# a key, a value and a predict part, and their models get better.
 #
-# But a state in three parts is also longer. So do parts help because they separate the roles, or
-# only because they add numbers? We will train the paper's models on a small task, look for roles
-# that disturb each other, and cut a state of 16 numbers in two in every possible way.
+# But a state in three parts is also longer. Do parts help because they separate the roles, or only
+# because they add numbers? We will train the paper's models on a small task, look for roles that
+# disturb each other, and cut a state of 16 numbers in two in every possible way.
 
 # %%
 print("Lesson 12: key, value, predict", flush=True)
@@ -42,10 +42,9 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## One state in parts
 #
-# Let h_t be the LSTM's state after word t. The paper's models cut this vector into *parts* of n
-# numbers each, for example h_t = [k_t; v_t; p_t]. A state has four *roles*, and each role reads one
-# part. Nothing in the LSTM says what belongs in which part: k_t is a key only because the score
-# reads these n numbers.
+# The paper's models cut the LSTM's state after word t into *parts* of n numbers each, for example
+# h_t = [k_t; v_t; p_t]. Each of the four *roles* reads one part. Nothing in the LSTM says what
+# belongs in which part: k_t is a key only because the score reads these n numbers.
 #
 # The paper has models with one part (*attention*), two (*key-value*) and three
 # (*key-value-predict*). The last three columns say which part each role reads:
@@ -57,14 +56,15 @@ np.set_printoptions(precision=3, suppress=True)
 # | h_i is fetched | value | v_i | first | second | second |
 # | h_t predicts | predict | p_t | first | second | third |
 #
-# In all three, query and key share a part, so a state asks with its own key, k_t. The equations are
-# those of *combined* in lesson 11, without the bias. But the letters v and K now mean values and
-# keys.
+# In all three models, query and key share a part, so a state asks with its own key, k_t. The
+# equations are those of *combined* in lesson 11, without the bias. Some letters change, because v
+# and K now mean values and keys: lesson 11's s, v and K are i, w and O here. And k_i is now part of
+# the state itself, not yet multiplied by W_s.
 #
 # | symbol | shape | what it is | the paper |
 # |---|---|---|---|
 # | h_t = [k_t; v_t; p_t] | (3n,) | state after t, in parts of n numbers | h_t |
-# | S | | number of earlier states that step t sees: all t − 1, or the last `window` of them | L |
+# | S | | number of earlier states that step t sees: all t − 1, or only the last `window` | L |
 # | K, V | (S, n) | the keys k_i and values v_i of these states | Y_t |
 # | x | (S, n) | rows x_i = tanh(k_i W_s + k_t W_q): hidden layer of the score | M_t |
 # | e = x w, α | (S,) | scores, weights | α_t |
@@ -72,8 +72,6 @@ np.set_printoptions(precision=3, suppress=True)
 # | y | (O,) | tanh(c W_r + p_t W_x), which the output layer reads | h*_t |
 # | W_s, W_q, w | (n, n), (n, n), (n,) | parameters of the score | W^Y, W^h, w |
 # | W_r, W_x | (n, O), (n, O) | parameters of the last layer | W^r, W^x |
-#
-# The figure shows one step of the model with three parts.
 
 # %%
 boxes = {
@@ -83,10 +81,10 @@ boxes = {
     "ht": ("hₜ", 0, 0.4),
     "kt": ("kₜ", 1.5, 0.8, 0),
     "pt": ("pₜ", 1.5, 0, 1),
-    "x": ("xᵢ = tanh(kᵢ Wₛ + kₜ W_q)", 5.1, 1.6),
+    "x": ("xᵢ = tanh(kᵢ W_s + kₜ W_q)", 5.1, 1.6),
     "a": ("α = softmax(x w)", 7.8, 1.6),
     "c": ("c = Σ αᵢ vᵢ", 9.6, 3.2, 2),
-    "y": ("y = tanh(c Wᵣ + pₜ Wₓ)", 9.6, 0, 1),
+    "y": ("y = tanh(c W_r + pₜ W_x)", 9.6, 0, 1),
     "P": ("P(next word)", 12.1, 0),
 }
 
@@ -106,8 +104,8 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 #
 # It has just read a *d*, so it looks for an earlier state that had a *d* just before it. Each state
 # knows two letters: *now*, the one that it has just read, and *before*, the one before that. To
-# ask, a state must show *now*. To be found, it must show *before*. To be useful when it is fetched,
-# it must show *now* again.
+# ask, a state must show *now*. To be found, it must show *before*, and to be of use when it is
+# fetched, *now* again.
 #
 # We code d as 1, g as −1, and everything else as 0. A key has n = 3 numbers: *before*, *now*, and a
 # constant 1, which serves as a bias. A value answers three questions, with 1 for yes and 0 for no:
@@ -127,9 +125,9 @@ k_t = np.array([0., 1, 1])          # the key of the second d
 p_t = np.array([0.5, -0.2, 0.3])    # the predict part: arbitrary, since the answer comes with c
 
 # %% [markdown]
-# The score adds *before* of the earlier state to *now* of the present one. It should be largest if
-# both are 1 or both are −1, that is, if the sum is 2 or −2. Two tanh units achieve this together,
-# one for each end:
+# The score can depend on one sum: *before* of the earlier state plus *now* of the present one. The
+# sum is 2 if both letters are d, and −2 if both are g. So the score must be high at both ends. Two
+# tanh units achieve this together, one for each end:
 
 # %%
 for both in (-2, -1, 0, 1, 2):
@@ -138,8 +136,8 @@ for both in (-2, -1, 0, 1, 2):
 
 # %% [markdown]
 # Each unit has a column in W_s, which picks out *before*, and a column in W_q, which picks out
-# *now*. The last row of each matrix meets the constant 1 and adds −0.5. Together they give the −1
-# of the cell above. (Two units are enough here, so both matrices are (n, 2) instead of (n, n).)
+# *now*. The last row of each matrix is multiplied by the constant 1, so it adds −0.5, and the two
+# rows together add the −1 of the cell above. (With two units, both matrices are only (n, 2).)
 
 # %%
 W_s = np.array([[1., -1], [0, 0], [-0.5, -0.5]])    # reads "before"
@@ -168,28 +166,25 @@ print("  c =", c, "  y =", y)
 assert letters[alpha.argmax()] == "u"
 
 # %% [markdown]
-# The state of *u* gets the largest weight. It was *found* by its key, which says "the letter before
-# me was d". It was *fetched* for its value, which says "I am u". So y votes for *u*.
+# The state of *u* gets the largest weight, and y votes for *u*. The state was *found* by its key,
+# which says "the letter before me was d", and *fetched* for its value, which says "I am u".
 #
-# Now suppose that key and value are the same numbers, as in the model with one part. Then these
-# numbers must show both letters: *before*, to be found, and *now*, to be fetched. Do the two get in
-# each other's way?
+# Now suppose that key and value are the same numbers, as in the model with one part. Then they must
+# show both letters: *before*, to be found, and *now*, to be fetched. Do the two get in each other's
+# way?
 #
 # ## Backward
 #
-# The lines of the forward pass are on the left, the last one first, and their gradients on the
-# right. One thing is new since lesson 11: each role's gradient goes only to the part that this role
-# reads. The example's loss is dy · y with dy = (−1, 0.5), so it falls when y votes more for u and
-# less for s.
+# One thing is new since lesson 11: each role's gradient goes only to the part that this role reads.
+# The steps from dy to da, dc, dα, de and dz are the same. On the left is where each part is read (z
+# is the input of the score's tanh), and on the right is its gradient:
 #
-#     y = tanh(a)              da = dy ∘ (1 − y²)
-#     a = c W_r + p_t W_x      dc = da W_rᵀ        dp_t = da W_xᵀ                h_t predicts
-#     c = α V                  dα = V dc           dv_i = α_i dc                 h_i is fetched
-#     α = softmax(e)           de = α ∘ (dα − α · dα)
-#     e = x w                  dx = de wᵀ
-#     x = tanh(z)              dz = dx ∘ (1 − x²)
-#     z = K W_s + k_t W_q      dk_i = dz_i W_sᵀ                                  h_i is found
-#                              dk_t = Σ_i dz_i W_qᵀ                              h_t asks
+#     a = c W_r + p_t W_x      dp_t = da W_xᵀ            h_t predicts
+#     c = α V                  dv_i = α_i dc             h_i is fetched
+#     z = K W_s + k_t W_q      dk_i = dz_i W_sᵀ          h_i is found
+#                              dk_t = Σ_i dz_i W_qᵀ      h_t asks
+#
+# The loss is dy · y with dy = (−1, 0.5), so it falls when y votes more for u and less for s.
 
 # %%
 dy = np.array([-1.0, 0.5])
@@ -227,18 +222,18 @@ print("all four equal their central differences")
 # In dK, the gradient of *before* is negative for *u* and positive for *d* and *g*. So a step of
 # training makes *u* easier to find.
 #
-# Now follow one state, h_i, through a whole text. At its own step, it asks the states before it
-# (each h_j), and it predicts. At later steps t, it is found and fetched. With one part, k_i, v_i
-# and p_i are the same numbers, so the gradients of the four roles are *added*. In dz and α, the
-# first index is the step that asks, and the second is the state that it sees:
+# Now follow one state, h_i, through a whole text. At its own step, it asks the states before it,
+# each h_j, and it predicts. At later steps t, it is found and fetched. With one part, k_i, v_i and
+# p_i are the same numbers, so the gradients of the four roles are *added*. The first index of dz
+# and α is the step that asks, so i comes first where h_i asks, and second where it is in memory:
 #
 #     dh_i =   Σ_j dz_ij W_qᵀ    query: at step i, it asks every state j that it sees
 #            + Σ_t dz_ti W_sᵀ    key: at every later step t that sees it, it is found
 #            + Σ_t α_ti dc_t     value: at the same steps t, it is fetched
 #            + da_i W_xᵀ         predict: at step i, it predicts
 #
-# Three parts separate these terms, except the first two: query and key still share a part. (A fifth
-# term comes from the LSTM, which reads all of h_i at the next step.)
+# Three parts separate these terms, except the first two, because query and key still share a part.
+# (The LSTM adds a fifth term, because its next step reads all of h_i.)
 #
 # ## All words at once
 #
@@ -246,8 +241,8 @@ print("all four equal their central differences")
 # form a matrix, with a row for each step t and a column for each state i. Step t sees state i if 0
 # < t − i ≤ window. The first step sees nothing, so its c is 0.
 #
-# `split` returns k, v and p as *views* of h, and `backward` splits dh in the same way. So `dk += …`
-# changes dh itself. With one part, all four terms land in the same columns. `dalpha` is the
+# `split` returns k, v and p as *views* of h. Since `backward` splits dh in the same way, `dk += …`
+# changes dh itself, and with one part, all four terms land in the same columns. `dalpha` is the
 # gradient of a loss that reads the weights α directly.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start key-value-predict`.
@@ -335,8 +330,9 @@ for parts in (1, 2, 3):
 # %% [markdown]
 # ### What a bug looks like
 #
-# In the class below, one line of `terms` uses the wrong variable. Can you find it? (`caught` runs a
-# check that must fail, and prints its report.)
+# The class below repeats `terms`, but one line has k instead of v: `dalpha = dalpha + dc @ k.T`.
+# With three parts, the gradient check fails. (`caught` runs such a check, and prints its report.)
+# Does it also fail with one part?
 
 
 # %%
@@ -364,8 +360,8 @@ print(str(check(Misfiled, 1)).splitlines()[0])
 report = caught(check, Misfiled, 3)
 
 # %% [markdown]
-# With one part, the check passes, and rightly so: k and v are the same numbers. With three parts,
-# the report names the line: dc is multiplied by k instead of v. (`input[0]` is h.)
+# With one part, the check passes, and rightly so, because k and v are the same numbers. With three
+# parts, the report names the line. (`input[0]` is h.)
 #
 # Without the bug, our class agrees with the library's reader, `KeyValueReadout`:
 
@@ -380,11 +376,11 @@ print("one, two and three parts: outputs and gradients equal the library's")
 # %% [markdown]
 # ## The task: pairs of letters
 #
-# Do parts help? The task is that of the example, but longer. A sequence begins with five pairs of
-# letters: ten different letters out of 50 (*G* and *g* are two letters). Then come questions about
-# three of the pairs. Each question repeats the first letter, and the model must predict the second.
-# It reads the right answer before the next question. Only these three predictions count, and every
-# sequence has new pairs.
+# Do key and value get in each other's way? The example left this open, so we train models on the
+# same task, with longer sequences. Each begins with five pairs: ten different letters out of 50
+# (*G* and *g* are two letters). Then come questions about three of the pairs. Each question repeats
+# the first letter, and the model must predict the second, before it reads the right answer. Only
+# these three predictions count, and every sequence has new pairs.
 
 # %%
 questions = Pairs(np.random.default_rng(99), 1, size=500)
@@ -395,9 +391,9 @@ for row in range(3):
           "  answers:", *text_of(test.targets[10::2, row]))
 
 # %% [markdown]
-# We give the LSTM five different readers, which see all earlier states. In our versions of the
-# paper's models, every part has 8 numbers. We write the roles as their initials, with a bar between
-# the parts: in `q k | v p`, query and key read the first part, and value and predict the second.
+# We give the LSTM five readers, which see all earlier states. In our versions of the paper's
+# models, every part has 8 numbers. A model is written as the initials of its roles, with a bar
+# between the parts: in `q k | v p`, query and key read the first, and value and predict the second.
 #
 # | model | in the paper | numbers in its state |
 # |---|---|---|
@@ -408,11 +404,12 @@ for row in range(3):
 # | one vector of 16 | | 16 |
 #
 # The tanh layer and the vector of 16 are our controls. The first, y = tanh(h W), has no attention.
-# The second has as many numbers as two parts, but no cut. We train for 800 steps of 32 sequences.
+# The second has as many numbers as two parts, but no cut. We stop after 800 steps of 32 sequences,
+# because the models can be compared only before all of them have learned the task.
 #
-# A model that knows only which second letters are still unasked guesses among five, then four, then
-# three of them: 26 % right on average. Guess before you run: what share will one vector of
-# 16 answer right?
+# A model may remember only which second letters have not been answered yet. Then it guesses among
+# five of them, then among four, then among three: 26 % right on average. Guess before you run: what
+# share will one vector of 16 get right?
 
 # %% tags=["training"]
 SEEDS = (1, 2, 3)
@@ -463,20 +460,19 @@ assert np.min(cuts) > small.max() and 100 * right["tanh layer"].max() < GUESSING
 show(draw_answers(right, title), "12_roles_or_room")
 
 # %% [markdown]
-# Without attention, the model is no better than a guess among all ten letters: it would have to
-# keep all five pairs in its state. The models with separate parts are far ahead of one vector of 8.
-# But *one* vector of 16 beats them both, without any cut. (On another processor, single seeds may
-# differ.)
+# The models with separate parts are far ahead of one vector of 8. But *one* vector of 16 beats them
+# both, without any cut. (The tanh layer would have to keep all five pairs in its state, and is no
+# better than a guess among ten letters. On another processor, single seeds may differ.)
 #
-# So perhaps the parts helped only because they add numbers. Or do some roles disturb each other so
-# much in 8 numbers that it helps to separate them?
+# So perhaps parts help only because they add numbers. Or do some roles disturb each other so much
+# in 8 numbers that it helps to separate them?
 #
 # ## Which roles disagree?
 #
 # If two roles disturb each other in one vector, their gradients should point in opposite
 # directions. So we take the **cosine** of the angle between their terms of dh, in the trained
-# vector of 8. It is −1 for opposite directions and 0 for right angles. We average it over all
-# states that have both terms. Guess: which of the six pairs of roles disagrees most?
+# vector of 8, and average it over all states that have both terms. It is −1 for opposite directions
+# and 0 for right angles. Guess: which of the six pairs of roles disagrees most?
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -505,16 +501,15 @@ for pair in in_order[:3]:
     print(f"  {' and '.join(pair):<18}", ", ".join(f"{cosines[pair]:5.2f}" for cosines in found))
 
 # %% [markdown]
-# Query and predict disagree most. So now there are two pairs of suspects. The gradients accuse
-# *query and predict*. The example accuses *key and value*, which need different letters. (It also
-# accuses *query and key*, for the same reason: question 3.)
+# Query and predict disagree, and no other pair does clearly. So there are two pairs of suspects:
+# the gradients accuse *query and predict*, but the example accuses *key and value*, because they
+# must show different letters. (For the same reason, it accuses *query and key*: question 3.)
 #
 # ## Which cut helps?
 #
 # To test both charges, we cut a state of 16 into two parts of 8, in all seven ways. (Unlike in the
-# paper, query and key may be apart.) In the figure, a dot means that the cut in this row separates
-# the pair in this column. If a pair is guilty, the cuts with a dot in its column should do best.
-# Guess: which pair is it?
+# paper, query and key may be apart.) A dot in the figure means that this cut separates this pair.
+# If a pair is guilty, the cuts with a dot in its column should do best. Guess: which pair is it?
 
 # %% tags=["training"]
 assert in_order[:2] == [("query", "predict"), ("key", "value")]
@@ -543,10 +538,9 @@ for name in ("q v | k p", "q k p | v", "q v p | k",     # key and value apart
 print_cuts(right)
 
 # %% [markdown]
-# The first four cuts, which separate key and value, seem to be better. But `q p | k v` has 54, 20
-# and 99 %: three seeds are not enough. We have recorded forty (the code is in answer 3). We also
-# add a fairer control. One vector of 16 has more parameters than two parts of 8, and one vector of
-# 13 has fewer.
+# The first four cuts, which separate key and value, seem to be better. But seeds of the same cut
+# differ so much that three are not enough, so we have recorded forty (code: answer 3). We also add
+# a fairer control: one vector of 16 has more parameters than two parts of 8, but 13 has fewer.
 
 # %% tags=["training"]
 print(f"parameters: one vector of 13 {create('attention', 13, 1).size:,}, "
@@ -558,32 +552,42 @@ show(draw_recorded(), "12_all_cuts")
 # *Key and value* are **guilty**: every cut that separates them has a higher mean and a higher
 # median than every cut that does not.
 #
-# *Query and predict* seem **innocent**. Among the four cuts with key and value apart, separating
-# them gains nothing: the means are 88.3 and 86.9 % with them apart, and 92.9 and 83.6 % with them
-# together. Among the other three cuts, the best one keeps them together.
+# *Query and predict* seem **innocent**. Take the four cuts with key and value apart, of which two
+# also separate query and predict. These two are no better than the other two: the difference is
+# −0.6 points, with a standard error of 3.6.
 #
-# One row is strange. The cut `q k v | p` has 8 numbers more than one vector of 8, and yet it is far
-# worse. Predict seems to help the other three roles to learn, and here it is taken from them
-# (question 4).
+# One row is strange: `q k v | p` has 8 numbers more than one vector of 8, and yet it is far worse.
+# Predict seems to help the other three roles to learn, and here it is taken from them (question 4).
 #
-# So the cosine pointed to the wrong pair. A gradient says what a *small* change of h would do now.
-# It does not say whether a very different h would be better, or how long training takes to get
-# there.
+# So the cosine pointed to the wrong pair. A gradient says what a *small* change of h would do now,
+# but not whether a very different h would be better, or how long training takes to get there. And
+# do query and predict still disagree in a longer vector?
+
+# %% tags=["training"]
+train("one vector of 13", partial(create, "attention", 13))
+print("\nmean cosine of query and predict, one number per seed:")
+for size in (8, 13, 16):
+    found = [mean_cosines(model)["query", "predict"] for model in models[f"one vector of {size}"]]
+    print(f"  one vector of {size:<2}", ", ".join(f"{cosine:5.2f}" for cosine in found))
+
+# %% [markdown]
+# Hardly, although they still share all numbers. So perhaps the cosine only showed that 8 numbers
+# are few.
 #
 # ## What do the failing models lack?
 #
 # In the example, the key of a second letter shows *before*, and its value shows *now*. Do the
-# trained models do the same? We use a **probe**: a simple classifier, trained on the states of a
-# finished model (Alain & Bengio 2016). Ours reads the key's part of the states of second letters.
-# It names the letter *before* or, as a control, the letter *now*. By chance, it would be right with
-# one letter in 50.
+# trained models do the same? We use a probe, as in lesson 05: a simple classifier, trained on the
+# states of a finished model (Alain & Bengio 2016). It reads the key's part of the states of second
+# letters, and names *before* or, as a control, *now*. By chance, it would be right with one letter
+# in 50.
 
 # %% tags=["training"]
 new = Pairs(np.random.default_rng(7), 1, size=3000).batch(0)
 with_attention = [name for name in models if name != "tanh layer"]
 points = np.array([letters_in(model, "key", new)
-                   for name in with_attention for model in models[name]])   # (30, 2)
-shares = np.concatenate([right[name] for name in with_attention])           # (30,)
+                   for name in with_attention for model in models[name]])   # (33, 2)
+shares = np.concatenate([right[name] for name in with_attention])           # (33,)
 of_before, of_now = (np.corrcoef(shares, points[:, k])[0, 1] for k in (0, 1))
 print(f"\ncorrelation of right answers with “before”: {of_before:.2f}, with “now”: {of_now:.2f}")
 for role in ("key", "value"):
@@ -591,15 +595,17 @@ for role in ("key", "value"):
     print(f"q v | k p, seed 1, {role}'s part: “before” {before:.0%}, “now” {now:.0%}")
 assert of_before > 0.9 and abs(of_now) < 0.5
 titles = ("The more of “before”, the more right answers", "“Now” says little about right answers")
-show(draw_readable(points, shares, titles), "12_probe")
+lonely = np.repeat([name == "q k v | p" for name in with_attention], len(SEEDS))
+show(draw_readable(points, shares, lonely, titles), "12_probe")
 
 # %% [markdown]
 # The models that fail lack *before*, which would explain why their questions do not find the right
-# state. (Each dot is one of the thirty models with attention.)
+# state. (Each dot is one of the 33 models with attention.)
 #
-# And `q v | k p` has found our example's solution by itself: *before* in the key's part, *now* in
-# the value's, which the query shares. This is the cut that the example would choose. By the median
-# it is the best of all seven, although some of its seeds fail (question 3).
+# And `q v | k p` has found our example's solution by itself: *before* in the key's part, and *now*
+# in the part that value and query share. The example, which leaves predict open, would choose this
+# cut or `q v p | k`. We cannot tell which of the two is better, and some seeds of both fail
+# (question 3).
 #
 # ## The verdict: separation, or more numbers?
 
@@ -610,14 +616,15 @@ print("recorded: one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:
 # %% [markdown]
 # Are four roles too much for one vector? Not if it is long enough. And why did parts help?
 #
-# - **Not only because they add numbers.** All seven cuts have 16 numbers, but with key and value
-#   together, their means are at most 58.0 %, and with key and value apart, at least 83.6 %. A third
-#   part adds 8 numbers more, but with forty seeds, `q k | v | p` is no better than `q k | v p`.
+# - **Not only because they add numbers.** All seven cuts have 16 numbers. Yet the four with key and
+#   value apart have means of at least 83.6 %, and the three with them together of at most 58.0 %. A
+#   third part adds 8 numbers more, but `q k | v | p` is no better than `q k | v p`.
 # - **But no cut is needed.** In one vector of 13, each role reads 13 numbers instead of 8. Its mean
 #   is above that of every cut, with fewer parameters. So if you cut a state, compare it with an
 #   uncut vector that has as many parameters.
-# - **Even 8 numbers are enough, given time.** After 3,200 steps, one vector of 8 answers nearly
-#   everything. So on this task, separate parts and longer vectors mainly save training time.
+# - **Even 8 numbers are enough, given time,** at least with three seeds: after 3,200 steps, one
+#   vector of 8 answers nearly everything. So on this task, separate parts and longer vectors seem
+#   mainly to save training time.
 
 # %% [markdown]
 # ## Part B (optional): without attention, and on real text
@@ -628,8 +635,8 @@ print("recorded: one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:
 # ### The last few states
 #
 # In the paper, most of the weight goes to the last few words. So its fourth model (section 2.4,
-# equation 13), an **N-gram** of states, has no score and no softmax. It reads N − 1 states, the
-# present one and those just before it, and from each a different part. For N = 4, h_t = [h¹; h²;
+# equation 13), an **N-gram** of states, gives up choosing: no score, no softmax. It always reads
+# the present state and the N − 2 before it, a different part of each. For N = 4, h_t = [h¹; h²;
 # h³]:
 #
 #     y_t = tanh(h¹_t W¹ + h²_{t−1} W² + h³_{t−2} W³)
@@ -681,18 +688,20 @@ print("the 4-gram: outputs and gradients equal the library's")
 #
 # In a real text, the last few words say more. We have repeated the paper's experiment on
 # WikiText-2, a smaller text from Wikipedia, with a window of 5 (`numpy-attention reproduce
-# wikitext-…`). Every model has 7 million parameters. Guess: do three parts beat the LSTM alone?
+# wikitext-…`). Every model has 7 million parameters. The tanh layer is again the control without a
+# past. Guess: do three parts beat the LSTM alone?
 
 # %% tags=["training"]
 print_wikitext()
 
 # %% [markdown]
 # In the paper, the LSTM alone loses to all attention models. Here it beats all three of them, with
-# each seed. Three parts are better than one vector with each seed, but their state is also almost
-# three times as long. The 4-gram has a state of the same length and no attention. It is better than
-# three parts with two seeds, and worse with the third, so the gain of three parts over one vector
-# need not come from attention. (One control is missing: every reader has a tanh before the output
-# layer, and the LSTM alone has none.)
+# each seed. The tanh that they add before the output layer can explain this: without any past, it
+# costs the LSTM about as much as attention with one vector does.
+#
+# Compared with this control, three parts help with each seed, but their state is almost three times
+# as long. The 4-gram, which has a state of this length and no attention, is better than three parts
+# with two seeds, and worse with the third. So the gain need not come from attention.
 
 # %% [markdown]
 # ## What others call it
@@ -712,7 +721,7 @@ print_wikitext()
 # |---|---|
 # | `plotting` | diagrams, colours, heatmaps, curves |
 # | `Combined` | the library's score |
-# | `KeyValueReadout` | its attention over the past, with states of one, two or three parts |
+# | `KeyValueReadout` | its attention, with one, two or three parts |
 # | `NGramReadout` | its N-gram of states, without attention |
 # | `gradcheck` | compares a backward pass with central differences |
 # | `numeric_gradient` | the central differences of one array |

@@ -2,6 +2,7 @@
 
 import inspect
 import linecache
+from dataclasses import replace
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -19,11 +20,13 @@ from numpy_attention.training.trainer import Trainer
 CORPUS = {"name": "bible-en-es", "part": "clauses", "max_length": 7}
 SIZES = {"embedding": 64, "hidden": 64, "dropout": 0.1, "init": "modern", "reset": "after",
          "update": "old", "readout": "current"}
+SHOWN = 10              # words in a panel
 LONGEST = 24            # words of a translation that is drawn
 LOOKS = {               # of a node of the tree: face, edge, line of the edge to it
     "kept": ("#CFE5F5", "#0072B2", "-"),
     "ended": ("#B8E0D0", "#009E73", "-"),
     "left": ("white", "0.6", ":"),
+    "cut": ("0.9", "0.6", ":"),
 }
 
 
@@ -63,32 +66,37 @@ def draw_tree(steps, winner, greedy, words, title):
     """All prefixes that a beam kept, step by step, as a tree; → Axes.
 
     steps: the Prefixes of each step; winner: the Prefix that won, drawn with thick lines; greedy:
-    the ids that greedy search writes, whose path is orange; words: of the ids. Prefixes of which
-    nothing was kept in the next step are drawn with dotted lines.
+    the Prefix that greedy search writes, whose path is orange; words: of the ids. Prefixes of which
+    nothing was kept in the next step are drawn with dotted lines. The first prefix of greedy's path
+    that was not kept is grey, and has its total.
     """
     nodes = {prefix.ids: prefix for step in steps for prefix in step}
     root = winner.ids[:1]
+    looks = {ids: _look_of(ids, nodes) for ids in nodes}
+    cut = next((greedy.ids[:n] for n in range(2, len(greedy.ids) + 1)
+                if greedy.ids[:n] not in nodes), None)
+    if cut is not None:
+        nodes[cut] = replace(greedy, ids=cut, terms=greedy.terms[:len(cut) - 1])
+        looks[cut] = "cut"
     lines = _lines_of(nodes, root)
-    ax = plt.figure(figsize=(1.9 * max(map(len, nodes)), 0.42 * (max(lines.values()) + 3)),
+    ax = plt.figure(figsize=(1.75 * max(map(len, nodes)), 0.42 * (max(lines.values()) + 3)),
                     layout="constrained").add_subplot()
-    for ids, line in lines.items():
+    _label(ax, 0, lines[root], words[BOS], "kept")
+    for ids, prefix in nodes.items():
         column = len(ids) - 1
-        if ids == root:
-            _label(ax, column, line, words[BOS], "kept")
-            continue
-        look = _look_of(ids, nodes)
+        line = lines[ids]
         above = lines[ids[:-1]]
-        _, edge, style = LOOKS[look]
+        _, edge, style = LOOKS[looks[ids]]
         is_won = winner.ids[:len(ids)] == ids
-        is_greedy = tuple(greedy[:column]) == ids[1:] and not is_won
+        is_greedy = greedy.ids[:len(ids)] == ids and not is_won
         ax.plot([column - 1, column], [above, line], linestyle=style, zorder=1,
                 color=plotting.COLOURS[1] if is_greedy else edge,
                 linewidth=4 if is_won or is_greedy else 1.2)
-        ax.text(column - 0.45, 0.55 * line + 0.45 * above, _number(nodes[ids].terms[-1]),
-                ha="center", va="center", fontsize=8,
+        ax.text(column - 0.45, 0.55 * line + 0.45 * above, _number(prefix.terms[-1]),
+                ha="center", va="center", fontsize=9,
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8})
-        total = "  " + _number(nodes[ids].total) if look == "ended" else ""
-        _label(ax, column, line, words[ids[-1]] + total, look)
+        total = "  " + _number(prefix.total) if looks[ids] in ("ended", "cut") else ""
+        _label(ax, column, line, words[ids[-1]] + total, looks[ids])
     ax.set(xlim=(-0.4, max(map(len, nodes)) - 0.3), ylim=(max(lines.values()) + 0.7, -0.7))
     ax.set_title(title)
     ax.axis("off")
@@ -128,27 +136,33 @@ def _look_of(ids, nodes):
 def _label(ax, column, line, text, look):
     face, edge, _ = LOOKS[look]
     ax.text(column, line, text, ha="center", va="center", parse_math=False,
-            color="0.35" if look == "left" else "black",
+            color="0.35" if look in ("left", "cut") else "black",
             bbox={"facecolor": face, "edgecolor": edge, "boxstyle": "round,pad=0.25"})
 
 
 # ---- draws ---------------------------------------------------------------------------------------
 
 
-def draw_cuts(cuts, words, title):
-    """The ten most probable words, one column per way to cut; → Figure.
+def draw_cuts(rows, words):
+    """The ten most probable words: one row per prediction, one column per way to cut; → Figure.
 
-    cuts: {way: q (V,)}. The words are those of the first way, in its order.
+    rows: {title: {way: q (V,)}}. The words are those of a row's first way, in its order; the other
+    columns repeat their probabilities in grey.
     """
-    figure, axes = plt.subplots(1, len(cuts), figsize=(13, 3.5), sharex=True, layout="constrained")
-    figure.suptitle(title)
-    top = np.argsort(-next(iter(cuts.values())))[:10]
-    for column, (ax, (way, q)) in enumerate(zip(axes, cuts.items())):
-        ax.barh(range(10), q[top], color=plotting.COLOURS[6])
-        left = int((q > 0).sum())
-        ax.set(title=f"{way}: {left:,} word{'s' * (left > 1)} left", ylim=(9.6, -0.6),
-               xlabel="probability q")
-        ax.set_yticks(range(10), [""] * 10 if column else [words[id] for id in top])
+    figure, axes = plt.subplots(len(rows), len(next(iter(rows.values()))), figsize=(13, 5.4),
+                                sharex=True, layout="constrained")
+    for line, (title, cuts) in zip(axes, rows.items()):
+        p = next(iter(cuts.values()))
+        top = np.argsort(-p)[:SHOWN]
+        for column, (ax, (way, q)) in enumerate(zip(line, cuts.items())):
+            ax.barh(range(SHOWN), p[top], color="0.8", label="p")
+            ax.barh(range(SHOWN), q[top], height=0.5, color=plotting.COLOURS[0], label="q")
+            left = int((q > 0).sum())
+            ax.set(title=f"{way}: {left:,} word{'s' * (left > 1)} left", ylim=(SHOWN - 0.4, -0.6))
+            ax.set_yticks(range(SHOWN), [""] * SHOWN if column else [words[id] for id in top])
+        line[0].set_ylabel(title)
+    axes[0, 0].legend(loc="lower right")
+    figure.supxlabel("probability")
     return figure
 
 

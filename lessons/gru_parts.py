@@ -76,14 +76,14 @@ def train(model, ids, windows, held_out, rate=8e-3):
 
 
 def short_verse(text, scored):
-    """The slice of the first verse that has 80 to 110 letters, all of them scored."""
+    """The slice of the first verse that has 80 to 100 letters, all of them scored."""
     begin = 0
     for verse in text.splitlines(keepends=True):
         here = slice(begin, begin + len(verse))
-        if 80 <= len(verse) <= 110 and scored[here].all():
+        if 80 <= len(verse) <= 100 and scored[here].all():
             return here
         begin += len(verse)
-    raise ValueError("no verse of 80 to 110 letters is scored")
+    raise ValueError("no verse of 80 to 100 letters is scored")
 
 
 def watch(model, ids):

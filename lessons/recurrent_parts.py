@@ -58,7 +58,7 @@ def write(model, vocabulary, begin, length, rng, temperature=1.0):
 def draw_letters(verse, share):
     """A bar for each letter of verse: the share of the gradient that reaches it."""
     figure, ax = plt.subplots(figsize=(7, 2.6), layout="constrained")
-    ax.bar(range(len(verse)), share, color="tab:blue")
+    ax.bar(range(len(verse)), share, color=plotting.COLOURS[0])
     ax.set_xticks(range(len(verse)), verse.replace("\n", "/").replace(" ", "␣"), fontsize=13)
     ax.tick_params(axis="x", length=0)
     reached = int((share > 0.1).sum())
@@ -131,42 +131,45 @@ def draw_recall(learnt):
 # that arrives at the first symbol, and the share of right answers (code: answer 5)
 SHARES = {
     11: (2.7e-5, 3.8e-9, 2.0e-9, 1.5e-9, 4.2e-9, 6.2e-9, 5.8e-9, 3.3e-9, 1.9e-8, 3.5e-8, 1.7e-7,
-        2.5e-7, 7.2e-7, 9.3e-7, 7.1e-6, 1.4e-5, 6.5e-3, 5.9e-3),
-    13: (4.0e-5, 1.7e-6, 5.9e-6, 4.9e-7, 5.7e-7, 5.4e-6, 2.5e-6, 3.0e-5, 2.7e-4, 3.2e-7, 1.9e-7,
-        3.2e-7, 2.2e-7, 2.7e-7, 2.1e-7, 1.1e-6, 8.2e-7, 2.6e-7, 6.4e-7, 2.1e-7, 8.1e-7),
+        2.5e-7, 7.2e-7, 9.3e-7, 7.1e-6, 1.4e-5, 9.2e-4, 4.2e-4, 4.0e-4, 3.6e-4, 2.7e-4),
+    13: (4.0e-5, 1.7e-6, 5.9e-6, 4.9e-7, 5.7e-7, 5.4e-6, 2.5e-6, 3.0e-5, 2.7e-4, 4.6e-7, 2.8e-7,
+        3.8e-7, 3.0e-7, 3.9e-7, 2.9e-7, 1.4e-6, 7.6e-7, 2.7e-7, 3.2e-7, 2.0e-7, 6.0e-7),
 }
 RIGHT = {
-    11: (0.06, 0.22, 0.23, 0.22, 0.28, 0.25, 0.28, 0.23, 0.22, 0.27, 0.28, 0.22, 0.27, 0.23,
-        0.23, 0.28, 1.00, 1.00),
-    13: (0.00, 0.23, 0.22, 0.27, 0.27, 0.23, 0.22, 0.28, 0.23, 0.51, 0.50, 0.51, 0.50, 0.51,
-        0.51, 0.51, 0.50, 0.55, 0.55, 0.50, 0.50),
+    11: (0.06, 0.22, 0.23, 0.22, 0.28, 0.25, 0.28, 0.23, 0.22, 0.27, 0.28, 0.22, 0.27, 0.23, 0.23,
+        0.28, 1.00, 1.00, 1.00, 1.00, 1.00),
+    13: (0.00, 0.23, 0.22, 0.27, 0.27, 0.23, 0.22, 0.28, 0.23, 0.51, 0.50, 0.51, 0.50, 0.51, 0.51,
+        0.51, 0.50, 0.55, 0.55, 0.50, 0.50),
 }
 # five seeds, measured after every 10 steps: the last step with at most a third of the answers
-# right, the share before training and at this step, right answers at this step (code: answer 5)
-WAKING = {8: (1120, 3.9e-5, 0.0010, 0.28), 10: (1360, 3.6e-5, 0.0036, 0.27),
-          11: (3130, 2.7e-5, 0.11, 0.27), 12: (1480, 4.6e-5, 0.0061, 0.28),
-          13: (1660, 4.0e-5, 0.0054, 0.25)}
+# right; the share before training and at this step; right answers and loss at this step; the last
+# step before it with a share below the first (code: answer 5)
+WAKING = {8: (1120, 3.9e-5, 0.0010, 0.28, 1.39, 1050), 10: (1360, 3.6e-5, 0.0036, 0.27, 1.39, 1320),
+          11: (3130, 2.7e-5, 0.11, 0.27, 1.36, 3090), 12: (1480, 4.6e-5, 0.0061, 0.28, 1.38, 1380),
+          13: (1660, 4.0e-5, 0.0054, 0.25, 1.40, 1550)}
 
 
 def draw_wait(outcomes):
     """Plot SHARES and RIGHT over the training steps; outcomes: {seed: how it ends}; → Figure."""
     figure, (above, below) = plt.subplots(2, 1, figsize=(7, 5), layout="constrained", sharex=True)
     for place, (seed, outcome) in enumerate(outcomes.items()):
-        step, _, share, right = WAKING[seed]
+        step, first, share, right, *_ = WAKING[seed]
         k = step // 200 + 1                         # where this measurement belongs in the curves
         steps = np.insert(200 * np.arange(len(SHARES[seed])), k, step)
         style = plotting.base.curve_style(place)
         hollow = style | {"linestyle": "", "markerfacecolor": "white", "zorder": 3}
+        above.axhline(first, color=style["color"], linestyle=":", linewidth=1, zorder=0)
         above.semilogy(steps, np.insert(SHARES[seed], k, share), **style)
-        below.plot(steps, np.insert(RIGHT[seed], k, right), **style)
+        below.plot(steps[1:], np.insert(RIGHT[seed], k, right)[1:], **style)
         above.plot(step, share, **hollow)
         below.plot(step, right, **hollow)
-        below.annotate(outcome, (steps[-1], RIGHT[seed][-1]), (0, 12), ha="right",
-                       textcoords="offset points", color=plotting.COLOURS[place])
+        for ax, end in ((above, SHARES[seed][-1]), (below, RIGHT[seed][-1])):
+            ax.annotate(outcome, (steps[-1], end), (8, 0), va="center", color=style["color"],
+                        textcoords="offset points")
     below.axhline(0.25, color="grey", linestyle="--", zorder=0)
-    below.annotate("guessing", (4000, 0.25), (0, -13), ha="right", textcoords="offset points",
-                   color="grey")
-    above.set(ylabel="share of the gradient\nthat arrives (log scale)",
-              title="The share grows again before the answers improve")
-    below.set(xlabel="training steps", ylabel="right answers (1: all)", ylim=(-0.04, 1.2))
+    below.annotate("guessing", (4000, 0.25), (8, 8), textcoords="offset points", color="grey")
+    above.set(ylabel="share of the gradient\nthat arrives (log scale)", xlim=(-100, 5150),
+              title="The share passes its first value just before the answers improve")
+    below.set(xlabel="training steps", ylabel="right answers (1: all)", ylim=(0, 1.06),
+              xticks=range(0, 4001, 1000))
     return figure

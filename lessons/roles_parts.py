@@ -173,14 +173,33 @@ def print_cuts(right):
         print(f"  {name:<10}", ", ".join(f"{share:.0%}" for share in right[name]))
 
 
+def difference(names, others):
+    """The mean of some models in RECORDED minus that of others, and its standard error.
+
+    Both have the same forty seeds, so the error is that of the forty differences.
+    """
+    by_seed = (np.mean([RECORDED[name] for name in names], 0)
+               - np.mean([RECORDED[name] for name in others], 0))
+    return by_seed.mean(), by_seed.std(ddof=1) / len(by_seed) ** 0.5
+
+
 def print_recorded():
-    """Print the mean and the median of each model in RECORDED."""
+    """Print the mean and the median of each model in RECORDED, and some differences of means."""
     print(f"\n{'right answers, forty seeds':<28}  mean   median")
     for heading, names in GROUPS.items():
         print(heading)
         for name in names:
             shares = RECORDED[name]
             print(f"  {name:<24} {np.mean(shares):5.1f}%  {np.median(shares):5.1f}%")
+    apart, together, _ = GROUPS.values()
+    print("differences of means in points, ± standard error")
+    for text, names, others in (
+            ("key and value: apart minus together", apart, together),
+            ("query and predict: the same, in the first four", apart[:2], apart[2:]),
+            ("q v | k p minus q v p | k", apart[1:2], apart[3:]),
+            ("q k | v | p minus q k | v p", ["q k | v | p"], apart[:1])):
+        mean, error = difference(names, others)
+        print(f"  {text:<47} {mean:+5.1f} ± {error:.1f}")
 
 
 # ---- figures of Pairs ----------------------------------------------------------------------------
@@ -217,7 +236,8 @@ def check_verdict():
     apart, together, _ = ([mean[name] for name in names] for names in GROUPS.values())
     assert min(apart) > 80 > 65 > max(together)
     assert max(apart) < mean["one vector of 13"]
-    assert max(apart[:2]) < max(apart[2:]) and max(together) == mean["q p | k v"]
+    gain, error = difference(CUTS[:2], CUTS[2:4])       # query and predict
+    assert abs(gain) < error
     assert mean["q k | v | p"] < mean["q k | v p"]
 
 
@@ -230,6 +250,8 @@ def draw_recorded():
                     "but one vector of 13 needs no cut")
     of_seed = {"color": plotting.COLOURS[0], "alpha": 0.35}
     of_median = {"color": plotting.COLOURS[1], "markersize": 16, "markeredgewidth": 3}
+    of_mean = {"color": "black", "markersize": 8, "markeredgecolor": "white", "zorder": 3}
+    spread = np.random.default_rng(0).uniform(-0.25, 0.25, 40)
     row = 0
     for heading, names in GROUPS.items():
         left.text(0, row, heading, weight="bold", va="center")
@@ -239,25 +261,27 @@ def draw_recorded():
             end = _draw_parts(left, row, parts_of(name))
             left.text(end + 1, row, NOTES.get(name, ""), va="center", color="0.4")
             right.plot(np.median(RECORDED[name]), row, "|", **of_median)
-            right.plot(RECORDED[name], [row] * 40, "o", **of_seed)
+            right.plot(RECORDED[name], row + spread, "o", **of_seed)
+            right.plot(np.mean(RECORDED[name]), row, "D", **of_mean)
         row += 1.5
     left.set(xlim=(0, 70), ylim=(row - 0.8, -0.6))
     left.set_axis_off()
     left.text(STRIP, -0.2, INITIALS, va="center")
     right.plot([], [], "o", **of_seed, label="one seed")
-    right.plot([], [], "|", **of_median, label="median of forty seeds")
+    right.plot([], [], "D", **of_mean, label="mean")
+    right.plot([], [], "|", **of_median, label="median")
     right.axvline(GUESSING, color="grey", linestyle="--", label="guessing", zorder=0)
     right.set(xlabel="right answers in %, after 800 steps", xlim=(0, 104))
     right.tick_params(left=False, labelleft=False)
-    right.legend(loc="lower left", ncols=3, bbox_to_anchor=(0, 1))
+    right.legend(loc="lower left", ncols=4, bbox_to_anchor=(0, 1))
     return figure
 
 
-def draw_readable(points, shares, titles):
+def draw_readable(points, shares, lonely, titles):
     """Plot right answers against how well *before* and *now* can be read from the key's part.
 
-    points: [before, now] of each model (N, 2). shares: its right answers (N,). titles: one for
-    each panel. → Figure
+    points: [before, now] of each model (N, 2). shares: its right answers (N,). lonely: is it the
+    cut q k v | p? (N,) titles: one for each panel. → Figure
     """
     figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.4), layout="constrained", sharey=True)
     for ax, read, letter, title in zip(axes, points.T, ("before", "now"), titles):
@@ -265,6 +289,11 @@ def draw_readable(points, shares, titles):
         ax.set(xlabel=f"share of “{letter}” that can be read from the key's part, in %",
                title=title, xlim=(-3, 103), ylim=(-3, 103))
         ax.grid(alpha=0.3)
+        crowd = (np.minimum(read, shares) > 0.975).sum()
+        ax.annotate(f"{crowd} models", (99.5, 98), (90, 62), ha="center",
+                    arrowprops={"arrowstyle": "->", "color": "0.4"})
+        ax.annotate("q k v | p", (100 * read[lonely].max(), 100 * shares[lonely].mean()), (10, 0),
+                    textcoords="offset points", va="center")
     axes[0].set(ylabel="right answers in %, one dot per model")
     return figure
 
@@ -301,12 +330,14 @@ def _draw_parts(ax, row, parts):
 
 WIKITEXT = {    # test perplexity of the seeds 0, 1, 2
     "LSTM": (214.2, 193.2, 195.4),
+    "tanh layer": (235.5, 228.2, 220.5),
     "one vector": (231.6, 220.6, 229.9),
     "two parts": (231.6, 217.8, 216.4),
     "three parts": (220.2, 203.0, 209.6),
     "4-gram": (213.7, 198.0, 227.7),
 }
-STATES = {"LSTM": 103, "one vector": 102, "two parts": 200, "three parts": 291, "4-gram": 291}
+STATES = {"LSTM": 103, "tanh layer": 103, "one vector": 102, "two parts": 200, "three parts": 291,
+          "4-gram": 291}
 
 
 def print_wikitext():

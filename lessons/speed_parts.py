@@ -97,27 +97,32 @@ def medians(seconds):
     return {name: 1000 * float(np.median(each)) for name, each in seconds.items()}
 
 
+def range_of(ratios):
+    """The lowest and the highest ratio, without a tenth of the rounds at either end."""
+    return np.quantile(ratios, (0.1, 0.9))
+
+
 def ratio(one, other):
-    """`other` divided by `one`, round by round: "median [range of the middle half]"."""
-    low, middle, high = np.quantile(other / one, (0.25, 0.5, 0.75))
-    return f"{middle:.2f} [{low:.2f} to {high:.2f}]"
+    """`other` divided by `one`, round by round: "median [range]"."""
+    low, high = range_of(other / one)
+    return f"{np.median(other / one):.2f} [{low:.2f} to {high:.2f}]"
 
 
 def verdict(one, other):
-    """Whether `one` is faster than `other` in the middle half of the rounds, in words.
+    """Whether `one` is faster than `other` in the whole range of the ratios, in words.
 
     The ends of that range are rounded as `ratio` prints them.
     """
-    low, high = np.round(np.quantile(other / one, (0.25, 0.75)), 2)
+    low, high = np.round(range_of(other / one), 2)
     if low > 1:
         return "faster"
     return "slower" if high < 1 else "too close to tell"
 
 
 def print_change(seconds, before, name):
-    """Print the times of two versions, and how many times as fast the second one is."""
-    ms = medians(seconds)
-    print(f"{before} {ms[before]:.1f} ms → {name} {ms[name]:.1f} ms   "
+    """Print what the second version saves, and how many times as fast it is."""
+    saved = f"{1000 * np.median(seconds[before] - seconds[name]):.1f}".replace("-", "−")
+    print(f"{before} → {name} saves {saved} of {medians(seconds)[before]:.1f} ms, "
           f"{ratio(seconds[name], seconds[before])} times as fast: "
           f"{verdict(seconds[name], seconds[before])}", flush=True)
 
@@ -139,19 +144,21 @@ def print_table(seconds, versions):
               f"{ms[name] / floor:11.2f}   {faster:>13}   {recorded:24.2f}", flush=True)
 
 
-def draw_waterfall(milliseconds, versions, title):
+def draw_waterfall(seconds, versions, title):
     """Bars that fall from one version to the next, and the floor as a line; → Axes.
 
-    milliseconds: {version or "the floor": its time}.
+    seconds: {version or "the floor": seconds of each round}.
     """
     _, ax = plt.subplots(figsize=(10, 4.6), layout="constrained")
+    milliseconds = medians(seconds)
     times = [milliseconds[name] for name in versions]
     floor = milliseconds["the floor"]
     ax.barh(0, times[0], color=plotting.COLOURS[0])
     label(ax, 0, times[0], f"{times[0]:.1f} ms")
+    colours = {"faster": plotting.COLOURS[2], "slower": plotting.COLOURS[1]}
     for row, (before, after) in enumerate(zip(times, times[1:]), 1):
-        colour = plotting.COLOURS[2 if after < before else 1]       # a loss in another colour
-        ax.barh(row, before - after, left=after, color=colour)
+        judged = verdict(seconds[versions[row]], seconds[versions[row - 1]])
+        ax.barh(row, before - after, left=after, color=colours.get(judged, "0.7"))
         ax.plot([before, before], [row - 1.4, row + 0.4], color="0.5", linewidth=0.8)
         change = f"{after - before:+.1f} ms".replace("-", "−")
         label(ax, row, max(before, after), f"change {row}: {change}")
@@ -161,7 +168,8 @@ def draw_waterfall(milliseconds, versions, title):
     ax.axvline(floor, color=plotting.COLOURS[5], linestyle="--")
     ax.annotate(f"the floor: {floor:.1f} ms", (floor, 2.5), (-6, 0), textcoords="offset points",
                 ha="right", va="center")
-    ax.set_yticks(range(len(versions) + 1), [*versions, "what is left"])
+    names = [f"{number} {name}" for number, name in enumerate(versions)]
+    ax.set_yticks(range(len(versions) + 1), [*names, "what is left"])
     ax.invert_yaxis()
     ax.set(xlim=(0, 1.25 * max(times)), xlabel="milliseconds per training step", title=title)
     return ax

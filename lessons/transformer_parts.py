@@ -124,6 +124,7 @@ def head_picture(weights, pair, title):
     figure, ax = plt.subplots(figsize=(6.5, 5.2), layout="constrained")
     plotting.attention_heatmap(weights[:len(target), :len(source)], source_tokens=source,
                                target_tokens=target, gold=pair.sure, ax=ax, title=title)
+    ax.set_ylabel("word to be predicted")
     return figure
 
 

@@ -86,5 +86,5 @@ def test_verse_is_short_and_scored(parts):
     text = "x" * 84 + "\n" + "y" * 85 + "\n" + "z" * 200 + "\n"
     scored = np.arange(len(text)) >= 85
     assert text[parts.short_verse(text, scored)] == "y" * 85 + "\n"
-    with pytest.raises(ValueError, match="no verse of 80 to 110"):
+    with pytest.raises(ValueError, match="no verse of 80 to 100"):
         parts.short_verse(text, np.zeros(len(text), bool))

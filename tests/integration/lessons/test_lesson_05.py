@@ -83,9 +83,9 @@ def test_error_of_a_small_step_is_located(lesson):
 
 def test_open_update_gate_passes_dc_to_the_first_word(lesson, translator):
     model = translator.model.copy()
-    assert 0 < lesson["share_at_first"](model, [4, 5, 6]) < 1
+    assert 0 < lesson["dc_shares"](model, [4, 5, 6])[0] < 1
     model.encoder.b[7:14] = 50.0                    # b of z, H = 7: z = 1
-    assert lesson["share_at_first"](model, [4, 5, 6]) == pytest.approx(1)
+    assert lesson["dc_shares"](model, [4, 5, 6])[0] == pytest.approx(1)
 
 
 def test_correct_with_teacher_forcing_is_correct_in_generation(translator, pairs):

@@ -13,7 +13,7 @@ from numpy_attention.models.attentive_language_model import AttentiveLanguageMod
 
 NAME = "12_key_value_predict.py"
 RECORDS = {
-    "LSTM": "lstm",
+    "LSTM": "lstm", "tanh layer": "tanh",
     "one vector": "attention",
     "two parts": "key-value",
     "three parts": "key-value-predict",
