@@ -129,9 +129,18 @@ def share_that_arrives(model, n, is_closed=False):
     return lengths / lengths[0]
 
 
+def last_factors(model, n):
+    """→ rms of o and of the slope 1 − tanh²(c) at the last step, on the recall task."""
+    inputs = Recall(n, 1, np.random.default_rng(7)).batch(0).inputs     # as in share_that_arrives
+    xs, _ = model.embedding.forward(inputs)
+    hs, (_, c), _ = model.cells.cells[0].forward(xs)
+    tanh_c = np.tanh(c)
+    return [np.sqrt(np.mean(factor**2)) for factor in (hs[-1] / tanh_c, 1 - tanh_c**2)]
+
+
 def share_picture(curves, title):
     """{name: share that arrives 0, 1, … steps back}, each named at its end; → Axes."""
-    _, ax = plt.subplots(figsize=(8, 4), layout="constrained")
+    _, ax = plt.subplots(figsize=(8, 5), layout="constrained")
     plotting.gradient_flow(curves, ax=ax, title=title)
     ax.get_legend().remove()
     for line, (name, shares) in zip(ax.get_lines(), curves.items()):
@@ -150,14 +159,16 @@ def memory_picture(values, flags, curves, title):
     """What a unit reads, as bars, and what it keeps, {name: c_0, c_1, …}, as lines; → Axes."""
     _, ax = plt.subplots(figsize=(8, 3.8), layout="constrained")
     steps = 1 + np.arange(len(values))
-    ax.bar(steps, np.tanh(values), color="0.85", label="tanh(value), flag 0")
-    ax.bar(steps[flags == 1], np.tanh(values[flags == 1]), color="black", label="flag 1")
+    ax.bar(steps, np.tanh(values), 0.5, color="0.88", label="tanh(value), flag 0")
+    ax.bar(steps[flags == 1], np.tanh(values[flags == 1]), 0.5, color="black",
+           label="tanh(value), flag 1")
     for place, (name, c) in enumerate(curves.items()):
         style = plotting.base.curve_style(place)
         ax.plot(c, **{**style, "markersize": 4})
         ax.annotate(name, (len(c) - 1, c[-1]), (8, 0), textcoords="offset points", va="center",
                     color=style["color"])
-    ax.set(xlabel="step t", ylabel="value", title=title, xlim=(-1, 1.2 * len(values)))
+    ax.set(xlabel="step t", ylabel="bars: tanh(value), lines: c", title=title,
+           xlim=(-1, 1.2 * len(values)))
     ax.legend(loc="upper right")
     return ax
 
