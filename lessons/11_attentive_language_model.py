@@ -7,17 +7,17 @@
 # **Needs:** lessons 03 and 06. **Time:** 50 minutes to read, about a minute to run.
 #
 # Read ten letters, then twenty dots, and then write down the ten letters. That is easy for you,
-# because you can look back at the page. A recurrent network cannot look back. Everything that it
-# knows about the text must fit into a state of fixed size, and every dot changes that state. Yet
-# the network has computed the earlier states, in which the letters were still fresh. It simply
-# throws them away.
+# because you can look back at the page. A recurrent network cannot. Everything that it knows about
+# the text must fit into a state of fixed size, and every dot changes that state. Yet the network
+# has computed the earlier states, in which the letters were still fresh, and simply throws them
+# away.
 #
 # Salton, Ross & Kelleher (2017) keep them. Before each prediction, a softmax over *all earlier
-# states* decides which of them to read again. So their model *may* look back. Does it *use* its
-# attention, that is, does it choose between its states? And is the attention *worth* anything? In
-# other words, is the model better than one without it? You will derive the model and ask both
-# questions, first about copied letters and then about the Bible. There you will meet a third one,
-# which looks like these two: does the trained model *depend* on its context?
+# states* decides which of them to read again, so their model *may* look back. Does it *use* its
+# attention, that is, does it gain by choosing between its states? And is the attention *worth*
+# anything, that is, is the model better than one without it? You will derive the model and ask both
+# questions, first about copied letters and then about the Bible. There a third question comes up,
+# which is easily confused with these two: does the trained model *depend* on its context?
 
 # %%
 print("Lesson 11: a language model that looks back", flush=True)
@@ -28,7 +28,7 @@ from functools import partial
 import numpy as np
 from attentive_parts import (COPY_VOCABULARY, Copying, Verses, ablated, check_same, create,
                              draw_copy, draw_influence, draw_verse, letters_right, losses, signed,
-                             train)
+                             train, without_own_state)
 from course import caught, show
 from matplotlib import pyplot as plt
 
@@ -45,19 +45,19 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## One step
 #
-# How can a prediction use the earlier states? Suppose that an LSTM (lesson 03) has read t words.
-# Its present state is h_t. Its earlier states, h_1 … h_{t−1}, are the rows of a matrix M, the
+# How can a prediction read the earlier states? Suppose that an LSTM (lesson 03) has read t words.
+# Its present state is h_t, and its earlier states h_1 … h_{t−1} are the rows of a matrix M, the
 # memory. (h_t itself is not in M, because the prediction reads it anyway.) To predict word t + 1,
 # the model computes four things:
 #
 #     e_s = v · tanh(h_s W_s + h_t W_q)     score: how useful is state s now?     for s < t
 #     α   = softmax(e)                      weights: positive, they add up to 1
 #     c   = Σ_s α_s h_s                     context vector: what was fetched
-#     y   = tanh(h_t W_x + c W_r + b)       state and context, combined for the output layer
+#     y   = tanh(h_t W_h + c W_r + b)       state and context, combined for the output layer
 #
 # The paper calls this score *combined*, because it reads both the earlier state and the present
-# one. The paper also has a simpler score, *single*, which leaves out h_t W_q. So *single* rates
-# each earlier state without knowing what the present state asks for.
+# one. Its simpler score, *single*, leaves out h_t W_q, and so rates each earlier state without
+# knowing what the present state asks for.
 #
 # | symbol | shape | what it is |
 # |---|---|---|
@@ -69,7 +69,7 @@ np.set_printoptions(precision=3, suppress=True)
 # | c | (H,) | **context vector** |
 # | y | (K,) | input of the output layer, which predicts the word |
 # | W_s, W_q, v | (H, A), (H, A), (A,) | parameters of the score |
-# | W_x, W_r, b | (H, K), (H, K), (K,) | parameters of the last line; W_x reads h_t, not x_s |
+# | W_h, W_r, b | (H, K), (H, K), (K,) | parameters of the last line |
 
 # %%
 boxes = {
@@ -78,7 +78,7 @@ boxes = {
     "e": ("eₛ = v · tanh(kₛ + q)", 2.7, 1.15),
     "a": ("α = softmax(e)", 5.2, 1.15),
     "c": ("c = Σ αₛ hₛ", 7.1, 1.15, 2),
-    "y": ("y = tanh(hₜ Wₓ + c Wᵣ + b)", 7.1, 0, 1),
+    "y": ("y = tanh(hₜ Wₕ + c Wᵣ + b)", 7.1, 0, 1),
     "p": ("P(word t + 1)", 9.8, 0),
     "next": ("hₜ₊₁", 2.7, -0.9),
 }
@@ -93,9 +93,8 @@ show(plotting.diagram(boxes, arrows, title="The context goes to the prediction, 
 #
 # What does the query do? Let us compute one prediction with numbers that are small enough to
 # follow. The memory has three states, one for each symbol of the text *f g ·*, and each state has
-# three numbers. The first says which letter was read: 1 for f, −1 for g, 0 for the dot. The other
-# two give its position: (1, 0) for the first position, (0, 1) for the second, (0, 0) for the dot,
-# which is not a letter.
+# three numbers. The first number says which letter was read: 1 for f, −1 for g, 0 for the dot. The
+# other two give its position: (1, 0) for the first, (0, 1) for the second, (0, 0) for the dot.
 #
 # W_s turns these states into keys: (2, 0) for *f*, (0, 2) for *g*, and (0, 0) for the dot. The
 # present state is h_t = (0, 1, 0): it asks for the letter in the first position. W_q turns it into
@@ -134,7 +133,7 @@ for symbol, one_k, one_x, one_e, weight in zip(read, k, x, e, alpha):
 print("the context is", c)
 
 # %% [markdown]
-# The *f* has by far the largest weight. The query does not look for a match. It vetoes the other
+# The *f* has by far the largest weight. The query does not look for a match, but vetoes the other
 # position:
 #
 #     g: (0, 2) + (0, −3) = (0, −1)       the −3 more than cancels the 2
@@ -158,24 +157,22 @@ for name, matrix in (("combined", W_q), ("single", np.zeros_like(W_q))):
 
 # %% [markdown]
 # With *combined*, each question fetches the right letter. *single* is the special case W_q = 0, so
-# it fetches the same context for both questions. It remains to combine the present state and the
-# context:
+# it fetches the same context for both. It remains to combine the present state and the context:
 
 # %%
-W_x = np.array([[0.2, -0.1], [0.3, 0.4], [-0.5, 0.1]])
+W_h = np.array([[0.2, -0.1], [0.3, 0.4], [-0.5, 0.1]])
 W_r = np.array([[0.9, -0.8], [0.2, 0.1], [0.0, 0.3]])
 b = np.array([0.1, -0.2])
-y = np.tanh(h_t @ W_x + c @ W_r + b)            # (K,)
+y = np.tanh(h_t @ W_h + c @ W_r + b)            # (K,)
 print("y =", y)
 
 # %% [markdown]
 # ## Backward
 #
 # What is the gradient of each parameter and of each state? The layer above hands us the **upstream
-# gradient** dy = ∂L/∂y. In this example the loss is L = w · y, where w is a fixed vector of two
-# numbers, so dy = w.
+# gradient** dy = ∂L/∂y. Here the loss is L = w · y with a fixed vector w, so dy = w.
 #
-# Two sums need names: a = h_t W_x + c W_r + b is the input of the last tanh, and z_s = k_s + q is
+# Two sums need names: a = h_t W_h + c W_r + b is the input of the last tanh, and z_s = k_s + q is
 # the input of the score's tanh. Here are the lines of the forward pass, from the last to the first,
 # and the gradients they give:
 #
@@ -197,14 +194,16 @@ def L(a=0, c=0, alpha=0, e=0, z=0):
     hidden = np.tanh(M @ W_s + h_t @ W_q + z)
     weights = softmax(hidden @ v + e) + alpha
     fetched = weights @ M + c
-    return w @ np.tanh(h_t @ W_x + fetched @ W_r + b + a)
+    return w @ np.tanh(h_t @ W_h + fetched @ W_r + b + a)
 
 
 # %%
-def check_gradient(name, ours, loss, array):
+def check_gradient(name, ours, loss, array, printed=True):
     """Compare our gradient with the central difference of loss(), which reads the array."""
     numeric = numeric_gradient(loss, array)
     assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
+    if not printed:
+        return
     if ours.ndim == 2:                          # all of it is compared, and one row printed
         name += "[1]"
         ours = ours[1]
@@ -233,12 +232,12 @@ moved("z", dz)
 # %% [markdown]
 # ### Four roles
 #
-# What is the gradient of a state? The present state h_t is used twice: it **predicts** (in a), and
-# it **asks** (with its query q). Each earlier state h_s is used twice, too: it is **found** (by its
-# key k_s), and it is **fetched** (as a value, into c). These are the four *roles* of a state. Each
-# role adds one term to the gradient:
+# What is the gradient of a state? The present state h_t appears twice: it **predicts** (in a), and
+# it **asks** (with its query q). Each earlier state h_s appears twice, too: it is **found** (by its
+# key k_s), and it is **fetched** (as a value, into c). Each of these four *roles* of a state adds
+# one term to the gradient:
 #
-#     dh_t = da W_xᵀ  +  dq W_qᵀ            predicts, asks          with dq = Σ_s dz_s
+#     dh_t = da W_hᵀ  +  dq W_qᵀ            predicts, asks          with dq = Σ_s dz_s
 #     dh_s = dk_s W_sᵀ  +  α_s dc           is found, is fetched    with dk_s = dz_s
 #
 # The query was added to every key, so its gradient dq is a sum over all keys. The gradient of each
@@ -246,31 +245,30 @@ moved("z", dz)
 
 # %%
 dq = dz.sum(0)                                  # (A,)
-check_gradient("dh_t", da @ W_x.T + dq @ W_q.T, L, h_t)
+check_gradient("dh_t", da @ W_h.T + dq @ W_q.T, L, h_t)
 check_gradient("dM", dz @ W_s.T + np.outer(alpha, dc), L, M)
 check_gradient("dW_q", np.outer(h_t, dq), L, W_q)
-check_gradient("dW_s", M.T @ dz, L, W_s)
-check_gradient("dv", de @ x, L, v)
-check_gradient("dW_x", np.outer(h_t, da), L, W_x)
-check_gradient("dW_r", np.outer(c, da), L, W_r)
-check_gradient("db", da, L, b)
-print("one step: every gradient equals its central difference")
+for name, ours, array in (("dW_s", M.T @ dz, W_s), ("dv", de @ x, v),
+                          ("dW_h", np.outer(h_t, da), W_h), ("dW_r", np.outer(c, da), W_r),
+                          ("db", da, b)):
+    check_gradient(name, ours, L, array, printed=False)
+print("the same for W_s, v, W_h, W_r and b: every gradient equals its central difference")
 
 # %% [markdown]
 # ## All words at once
 #
-# Must the questions be asked one after another? In lesson 06 they must: each context goes into the
-# decoder's next state, and this state asks the next question. In this model, c goes only into y,
-# and *never back into the LSTM*. So the LSTM can first read the whole text, and then all questions
-# can be asked at once.
+# Must the questions be asked one after another? In lesson 06, yes: each context goes into the
+# decoder's next state, which asks the next question. Here, no: c goes only into y, and *never back
+# into the LSTM*. So the LSTM can first read the whole text, and then all questions can be asked at
+# once.
 #
 # The scores become a matrix, with a row for each step t that asks and a column for each state s.
 # Step t may see only the states before it. This rule is a triangle of ones below the diagonal, the
 # **causal mask**: visible_ts = (s < t). The first word has no past, so its weights and its context
 # are 0.
 #
-# What becomes of the four terms? Each h_s predicts and asks at step s. But it is found and fetched
-# at *every* later step t, so the last two terms become sums:
+# What becomes of the four terms? Each h_s predicts and asks at step s, but it is found and fetched
+# at *every* later step t. So the last two terms become sums:
 #
 #     dk_s = Σ_t dz_ts                      is found
 #     dh_s = … + Σ_t α_ts dc_t              is fetched
@@ -278,9 +276,9 @@ print("one step: every gradient equals its central difference")
 # Both sums carry the gradient from step t to h_s in **one** jump, however far apart they are.
 #
 # The class below reads B texts of up to T words at once. As in lesson 06, `mask` (T, B) says where
-# a text has a word. All T states are columns of the scores, so S = T. `backward` also takes
-# `dalpha`, for a loss that reads the weights directly. Only the gradient check uses such a loss. In
-# training, `dalpha` is 0.
+# a text has a word. All T states are columns of the scores, so S = T. `values` are the states h,
+# with the texts on the first axis, and `dvalues` is the second of the two sums. `backward` also
+# takes `dalpha`, for a loss that reads the weights directly, as only the gradient check does.
 #
 # > **Exercise.** Write the backward pass before you read on:
 # > `numpy-attention exercise start causal`.
@@ -294,7 +292,7 @@ class PlainReader(Module):
     W_s: Array  # (H, A)
     W_q: Array  # (H, A)
     v: Array  # (A,)
-    W_x: Array  # (H, K)
+    W_h: Array  # (H, K)
     W_r: Array  # (H, K)
     b: Array  # (K,)
 
@@ -311,7 +309,7 @@ class PlainReader(Module):
         x = np.tanh(k + q[:, :, None])                              # (T, B, S, A)
         alpha = softmax(x @ self.v, self.visible(mask))             # (T, B, S)
         c = (alpha[..., None] * values).sum(2)                      # (T, B, H)
-        y = np.tanh(h @ self.W_x + c @ self.W_r + self.b)           # (T, B, K)
+        y = np.tanh(h @ self.W_h + c @ self.W_r + self.b)           # (T, B, K)
         return y, alpha, (h, values, x, alpha, c, y)
 
     def backward(self, dy, dalpha, cache, grads):
@@ -319,7 +317,7 @@ class PlainReader(Module):
         h, values, x, alpha, c, y = cache
         da = dy * (1 - y**2)
         grads.b += da.sum((0, 1))
-        grads.W_x += np.einsum("tbh,tbk->hk", h, da)
+        grads.W_h += np.einsum("tbh,tbk->hk", h, da)
         grads.W_r += np.einsum("tbh,tbk->hk", c, da)
         dc = da @ self.W_r.T                                        # (T, B, H)
         dvalues = (alpha[..., None] * dc[:, :, None]).sum(0)        # (B, S, H)
@@ -335,7 +333,7 @@ class PlainReader(Module):
 
     def four_roles(self, da, dq, dk, dvalues):
         """The gradient of each state: one term for each of its roles."""
-        dh = da @ self.W_x.T                    # it predicts
+        dh = da @ self.W_h.T                    # it predicts
         dh += dq @ self.W_q.T                   # it asks
         dh += dk @ self.W_s.T                   # it is found
         dh += dvalues                           # it is fetched
@@ -345,9 +343,9 @@ class PlainReader(Module):
 # %% [markdown]
 # ## Check
 #
-# Is the class right? Its outputs must equal those of the equations for one step, applied word by
-# word while the memory grows. Its gradients must equal central differences. All results must equal
-# those of the library's layer, which shares no code with ours.
+# Is the class right? Its outputs must equal those that the one-step equations give, word by word,
+# with a memory that grows. Its gradients must equal central differences (`input[0]` in the report
+# is h). And all results must equal those of the library's layer, which shares no code with ours.
 
 # %%
 T = 6
@@ -374,7 +372,7 @@ def one_by_one(reader, states):
             past = np.array(memory)
             e = np.tanh(past @ reader.W_s + now @ reader.W_q) @ reader.v
             fetched = softmax(e) @ past
-        ys.append(np.tanh(now @ reader.W_x + fetched @ reader.W_r + reader.b))
+        ys.append(np.tanh(now @ reader.W_h + fetched @ reader.W_r + reader.b))
         memory.append(now)
     return np.array(ys)
 
@@ -395,11 +393,11 @@ def check(reader):
 print(check(plain))
 
 # %%
-W_s, W_q, v, W_x, W_r, b = arrays
-combined = KeyValueReadout(Combined(W_s, W_q, v), W_x, W_r, b)
-single = KeyValueReadout(Single(W_s, v), W_x, W_r, b)
+W_s, W_q, v, W_h, W_r, b = arrays
+combined = KeyValueReadout(Combined(W_s, W_q, v), W_h, W_r, b)
+single = KeyValueReadout(Single(W_s, v), W_h, W_r, b)
 check_same(plain, combined, h, mask)
-check_same(PlainReader(W_s, np.zeros_like(W_q), v, W_x, W_r, b), single, h, mask)
+check_same(PlainReader(W_s, np.zeros_like(W_q), v, W_h, W_r, b), single, h, mask)
 print("combined and single: outputs, weights and all gradients equal the library's")
 
 # %% [markdown]
@@ -414,7 +412,7 @@ class LastRoles(PlainReader):
     """A planted bug in the sum of the four terms."""
 
     def four_roles(self, da, dq, dk, dvalues):
-        dh = da @ self.W_x.T
+        dh = da @ self.W_h.T
         dh += dq @ self.W_q.T
         dh = dk @ self.W_s.T
         dh += dvalues
@@ -424,25 +422,25 @@ class LastRoles(PlainReader):
 report = caught(check, LastRoles(*arrays))
 
 # %% [markdown]
-# Only the gradient of the states is wrong. The six parameter gradients are right, and they use da,
-# dc, de, dk and dq. So only the four terms and their sum are suspects. The line that the report
-# names *assigns* where it should add. The two terms that were already in `dh`, "it predicts" and
+# Only the gradient of the states is wrong. The six parameter gradients are right, and they need da,
+# dc, de, dk and dq, so only the four terms and their sum are suspects. The line that the report
+# names *assigns* where it should add. So the two terms that were already in `dh`, "it predicts" and
 # "it asks", are lost.
 #
 # Why is the wrong value in the report exactly 0? It belongs to the last step. No later step looks
-# back at this state, so its gradient has only two terms, the two that were lost.
+# back at this state, so its gradient has only the two terms that were lost.
 #
 # ## What no gradient check sees
 #
-# Does a passed check mean that the model looks back? A gradient check proves that `backward` is the
-# derivative of `forward`. It cannot know whether this `forward` is the one that you wanted. Here
-# are two bugs in `forward`.
+# Does a passed check mean that the model looks back? A gradient check shows that `backward` is the
+# derivative of `forward`, but it cannot know whether this `forward` is the one that you wanted.
+# Here are two bugs in `forward`.
 #
-# The first bug forgets the triangle. Each step then sees later states, which have read the word
-# that it should predict. The second bug is in the code that was released with the paper. A
-# framework *traces* one step of the model: it runs the step once, on the first word, and replays
-# the recorded operations at every later word. But at the first word the past is empty, so the
-# recorded step never looks back. (`experiments/recipes/language_models.toml` documents it, above
+# The first forgets the triangle, so each step sees later states, which have read the word that it
+# should predict. The second is in the code that was released with the paper. Its framework *traces*
+# one step of the model: it runs the step once, on the first word, and replays the recorded
+# operations at every later word. But at the first word the past is empty, so the recorded step
+# never looks back. (`numpy_attention/experiments/recipes/language_models.toml` documents it, above
 # `[sentences]`.)
 
 
@@ -468,8 +466,8 @@ for name, reader in HISTORY_READOUTS.items():
     print(f"{name}: largest relative error of the gradients {check(reader).worst:.0e}")
 
 # %% [markdown]
-# All gradients are right in all three versions, so we test the *forward* pass. The function
-# `influence` changes one state at a time and records which outputs change.
+# All gradients are right in all three versions, so we test the *forward* pass: `influence` changes
+# one state at a time and records which outputs change.
 
 
 # %%
@@ -491,16 +489,16 @@ y, _, _ = HISTORY_READOUTS["traced at the first word"].forward(h, mask)
 assert (found["as it should be"] == np.tri(T)).all()
 assert found["without the triangle"].all()
 assert (found["traced at the first word"] == np.eye(T)).all()
-assert np.allclose(y, np.tanh(h @ W_x + b))
+assert np.allclose(y, np.tanh(h @ W_h + b))
 show(draw_influence(found), "11_influence")
 
 # %% [markdown]
 # On the left, each output depends on its own state and on earlier ones, as it should. In the
-# middle, it depends on later ones, too. On the right, it depends only on its own state: the traced
-# layer computes y = tanh(h W_x + b). Yet it *trains*, and on real text it does well, as you will
-# see. So a falling loss does not prove that the model looks back.
+# middle, it depends on later ones, too. On the right, it depends only on its own state, because the
+# traced layer computes y = tanh(h W_h + b). Yet it *trains*, and on real text it does well, as you
+# will see. So a falling loss does not prove that the model looks back.
 #
-# The traced layer is still useful. It is the same layer without attention, so it is the right
+# The traced layer is still useful: as the same layer without attention, it is the right
 # **control**, the model with which attention is compared. Below, it is called *tanh layer*.
 #
 # ## Ten letters, twenty dots
@@ -510,13 +508,12 @@ show(draw_influence(found), "11_influence")
 # Then it *reads* the correct first letter and predicts the second, and so on. Nothing else is
 # predicted.
 #
-# With attention, the LSTM does not have to remember the letters. It only has to count them, so that
-# h_t can ask for the letter in the right position. All models are trained on the same 400 batches
-# of 32 sequences. Each model may have 20,000 parameters, so those with attention have smaller
-# states.
+# With attention, the LSTM need not remember the letters. It must only count them, so that h_t can
+# ask for the right position. All models are trained on the same 400 batches of 32 sequences. Each
+# may have 20,000 parameters, so those with attention have smaller states.
 #
-# Guess: what share of the letters will the LSTM, the LSTM with a tanh layer (the control), single
-# and combined get right? Chance is one in eight.
+# Guess: what share of the letters will the LSTM, the control, single and combined get right? Chance
+# is one in eight.
 
 # %% tags=["training"]
 TASK = Copying(400, np.random.default_rng(1))
@@ -546,7 +543,7 @@ for name in NAMES:
 # %% [markdown]
 # *combined* gets practically all letters right, and *single* about three out of four. The two
 # models without attention do badly: the LSTM gets about a quarter right, and the control is at
-# chance, 12.5 %. (With three of five seeds, the LSTM is at chance, too: question 3.)
+# chance. (Question 3 has other seeds.)
 #
 # Where do the two models with attention look? Each row of the figure has the weights of one
 # prediction.
@@ -554,15 +551,26 @@ for name in NAMES:
 # %% tags=["training"]
 batch = COPY_TEST.batch(0)
 figure, axes = plt.subplots(2, 1, figsize=(11, 7.4), layout="constrained")
-figure.suptitle("combined asks for one position after another; single answers every question alike")
+figure.suptitle("One sequence: combined asks for one position after another; "
+                "single answers every question alike")
 for name, ax, vmax in (("combined", axes[0], 1), ("single", axes[1], 0.2)):
-    title = f"{name}: {right[name]:.0%} of the letters right (colour scale ends at {vmax})"
+    title = (f"{name}: {right[name]:.0%} of the letters of 500 sequences right "
+             f"(colour scale ends at {vmax})")
     draw_copy(copiers[name], batch, ax, title, vmax)
 show(figure, "11_copying")
 weights, _ = copiers["combined"].weights(batch)         # (T, B, S)
 positions = np.arange(10)[:, None]                      # letter n was read at step n
 on_it = (weights[-10:].argmax(2) == positions).mean()
 print(f"combined: for {on_it:.1%} of the letters, the largest weight is on the letter to predict")
+
+# %% tags=["training"]
+single = copiers["single"]
+blind = analysis.changed(single, "no context", np.random.default_rng(3))
+print("share right at each of the ten positions, with single:")
+for label, share in (("as trained", letters_right(single, batch)),
+                     ("without the letter's own state", without_own_state(single, batch)),
+                     ("without any context", letters_right(blind, batch))):
+    print(f"  {label:<31}", *(f"{one:.2f}" for one in share))
 assert on_it > 0.95
 assert right["combined"] > 0.98
 assert 0.9 > right["single"] > right["LSTM"] + 0.2
@@ -570,25 +578,27 @@ assert right["tanh layer"] < 0.5
 
 # %% [markdown]
 # *combined* draws a diagonal, because at each step it asks for the next position. *single* draws
-# stripes: without a query, e_s does not depend on the step t that asks. So every step gets nearly
-# the same context, a mixture of many states. This mixture has to show every letter together with
-# its position, and h_t tells the last tanh which position is wanted. (We have not looked into it.)
+# stripes: without a query, e_s does not depend on the step t that asks, so every step gets nearly
+# the same context, a mixture of many states. How can this mixture show the first letter, whose own
+# state has almost no weight? If we hide this state, the first letter is right about as often, but
+# without any context only by chance. So *single* reads it from *later* states, in which the LSTM
+# still remembers it.
 #
 # ## Is the attention used?
 #
-# A diagonal is only a picture. Does the prediction depend on these weights? An **ablation** answers
+# A diagonal is only a picture. Would the predictions be worse without it? An **ablation** answers
 # this: take the trained model, change nothing but its attention, and measure how much the loss
 # rises. The unit of the loss is the *nat*, because the loss is −log p with the natural logarithm.
-# We change the attention in three ways:
+# We change the attention in four ways:
 #
 # - **no context**: c = 0;
+# - **mean context**: at each step with a past, c = its mean over all held-out words;
 # - **equal weights**: the same weight for all visible states;
 # - **hard**: all weight on the state with the largest weight.
 #
-# The change to watch is *equal weights*. If it costs nothing, the model gains nothing by choosing
-# between states, so it does not use its attention. (The interval after each cost says how much the
-# cost would vary with other texts.) Guess: which of the three changes will cost *combined* almost
-# nothing?
+# The change to watch is *equal weights*, because it takes away only the choice between states: its
+# cost says how much the model uses its attention. (The interval says how much a cost would vary
+# with other texts.) Guess: which change will cost *combined* almost nothing?
 
 # %% tags=["training"]
 print("\nwhat each change of the attention costs, in extra nats per letter (95 % interval):")
@@ -597,16 +607,16 @@ print(f"a guess among eight letters costs {np.log(8):.2f} nats")
 
 # %% [markdown]
 # *Hard* weights cost nothing, because the largest weight is practically always on the right letter.
-# The other two changes cost more than four nats per letter. That is worse than a guess, so the
-# damaged model is confident and wrong. *combined* uses its attention, and heavily. And the
-# attention is worth a lot here: the control, which lacks only the attention, is at chance.
+# The other changes cost more than four nats per letter. That is worse than a guess, so the damaged
+# model is confident and wrong. *combined* uses its attention, and heavily. And attention is worth a
+# lot here, because the control, which lacks only attention, is at chance.
 #
 # ## The Bible
 #
-# We made the task of copying for attention. Does a model use its attention on real text, too? Each
-# verse of `bible-en` is a text of its own. The model first reads `</s>`, and then predicts every
-# word and the `</s>` at the end. The vocabulary has 2,000 words, the LSTM has 69 units, and
-# training is one pass over 9,600 verses.
+# Copying was made for attention. Does a model use its attention on real text, too? Each verse of
+# `bible-en` is a text of its own. The model first reads `</s>`, and then predicts every word and
+# the `</s>` at the end. The vocabulary has 2,000 words, training is one pass over 9,600 verses, and
+# 69 units give *combined* just under 200,000 parameters.
 
 # %% tags=["training"]
 WORDS = 2000
@@ -630,21 +640,27 @@ print(f"\nthe Bible: what each change costs, in extra nats per word, in "
       f"{len(verses.held_out.documents):,} verses held out:")
 bible_ablation = ablated("Bible, combined", models["combined"], verses.held_out)
 show(draw_verse(models["combined"], verses, 1018, "In the Bible, each row spreads its weight over "
-                "the whole past"), "11_verse")
-assert copy_ablation.cost("equal weights").more.low > 2
-assert copy_ablation.cost("hard").more.high < 0.02
-assert bible_ablation.cost("no context").more.low > 0.04
-assert bible_ablation.cost("equal weights").more.mean < 0.03
+                "the whole past\n(colour scale ends at 0.4)"), "11_verse")
+
+# %% tags=["training"]
+# the code is in answer 4
+COSTS = {"no context": (0.071, 0.061, 0.059), "mean context": (0.054, 0.047, 0.042),
+         "equal weights": (0.010, 0.012, 0.006), "hard": (0.086, 0.126, 0.114)}
+print("the same costs with the seeds 7, 8 and 9:")
+for change, costs in COSTS.items():
+    print(f"  {change:<14}", *(f"{one:+.3f}" for one in costs))
 
 # %% [markdown]
-# Equal weights cost next to nothing. So the model hardly uses its attention: it might just as well
-# read the plain mean of all earlier states, a rough summary of the verse so far. The figure shows
-# this for one verse: no row has a bright cell, except at the top, where few states share the
-# weight. *Hard* weights, which cost nothing in copying, are the worst change here, perhaps because
-# one state cannot replace the mean of all.
+# The model hardly uses its attention. Equal weights cost 0.010 nats, which raises the perplexity by
+# one per cent. So a plain mean of all earlier states, a rough summary of the verse so far, serves
+# almost as well as the uneven rows of the figure. Still, the model gains a little by choosing,
+# because equal weights cost something with each seed. *Hard* weights, which cost nothing in
+# copying, cost most.
 #
-# But *no context* costs 0.071 nats per word, which raises the perplexity by about seven per cent.
-# So the model does depend on its *context*, even though it does not choose what goes into it.
+# *No context* costs 0.071 nats, or about seven per cent. Part of this has nothing to do with the
+# verse: c = 0 also takes away the mean of c, which acts like a second b. *Mean context* keeps this
+# constant, and still costs about three quarters as much, with each seed. So the model does depend
+# on what is in its *context*, although it hardly chooses what goes into it.
 #
 # ## Is the attention worth anything?
 #
@@ -653,6 +669,10 @@ assert bible_ablation.cost("equal weights").more.mean < 0.03
 # layer, then the attention.
 
 # %% tags=["training"]
+assert copy_ablation["equal weights"].low > 2
+assert copy_ablation["hard"].high < 0.02
+assert bible_ablation["mean context"].low > 0.03
+assert bible_ablation["equal weights"].mean < 0.03
 print("\nmodels of the Bible with 69 units:")
 measured = {}
 for name in ("LSTM", "tanh layer", "combined"):
@@ -673,28 +693,29 @@ def paired(name, other):
 
 print("loss of combined minus that of the control:", signed(paired("combined", "tanh layer")),
       "nats per word")
-# the same difference with three seeds; the code is in answer 4
+
+# %% tags=["training"]
+# the code is in answer 4
 SEEDS = {7: -0.015, 8: 0.001, 9: 0.006}
-print("the same with the seeds 7, 8 and 9:", *(f"{one:+.3f}" for one in SEEDS.values()))
+print("the same difference with the seeds 7, 8 and 9:", *(f"{one:+.3f}" for one in SEEDS.values()))
 
 # %% [markdown]
-# The control is worse by 0.015 nats, not by 0.071, although combined has more parameters. And we
-# cannot trust even this small difference, because its sign changes with the *seed*. (The interval
-# only shows how much the difference would vary with other verses.) The plain LSTM has the fewest
-# parameters, and almost the same perplexity as combined. So we see no gain from attention here.
+# The control is worse by only 0.015 nats, not by 0.071. This difference is about as small as the
+# cost of equal weights but, unlike that cost, changes its sign with the *seed*, about which the
+# interval says nothing. An ablation compares a model with itself, whereas here each seed trains two
+# models. The plain LSTM has the fewest parameters, and almost the same perplexity as combined. So
+# we see no gain from attention here.
 #
 # Why does the ablation make the attention look valuable? A model that was trained with a context
-# relies on it, and stumbles when we take it away. A model that was trained without a context has
-# learnt to do without. **The ablation measures what the trained model depends on. The control
-# measures what the mechanism is worth.** You need both.
+# relies on it, and stumbles when we take it away. A model that was trained without one has learnt
+# to do without. **The ablation measures what the trained model depends on. The control measures
+# what the mechanism is worth.** You need both.
 #
 # ### With more training
 #
-# Our models were small, and were trained for seconds. Is attention worth more in larger models that
-# are trained for longer? Here are test perplexities of recorded runs (`results/tables.md`). The
-# models of the Bible have ten times as many parameters as above (one seed). Those of the Penn
-# Treebank, newspaper text on which the paper tests its models, have two layers of 200 units (mean
-# of three seeds).
+# Is attention worth more in larger models that are trained for longer? Here are test perplexities
+# of recorded runs (`results/tables.md`), on the Bible and on the Penn Treebank, the newspaper text
+# on which the paper tests its models.
 
 # %% tags=["training"]
 LONGER = {
@@ -703,24 +724,26 @@ LONGER = {
     # recipes: sentences-lstm, sentences-no-context, sentences-combined
     "Penn Treebank": {"LSTM": 109.56, "tanh layer": 106.64, "combined": 109.80},
 }
+SIZES = {"Bible": ("2.0 million", 1), "Penn Treebank": ("2.7 to 2.8 million", 3)}
 print("\nperplexity with more training:")
+print("                 parameters          seeds    LSTM  tanh layer  combined  minus tanh layer")
 for text, recorded in LONGER.items():
-    row = ", ".join(f"{name} {one:.2f}" for name, one in recorded.items())
-    print(f"  {text:<13}  {row}; combined minus tanh layer "
-          f"{recorded['combined'] - recorded['tanh layer']:+.2f}")
+    size, seeds = SIZES[text]
+    print(f"  {text:<13}  {size:<18}  {seeds:>5}  {recorded['LSTM']:6.2f}  "
+          f"{recorded['tanh layer']:10.2f}  {recorded['combined']:8.2f}  "
+          f"{recorded['combined'] - recorded['tanh layer']:+16.2f}")
 print("  Penn Treebank, combined minus tanh layer with the seeds 0, 1 and 2: +3.79, +3.58, +2.12")
 
 # %% [markdown]
-# On the Bible, combined is more than three points better than the LSTM. But the control, which
-# never looks back, is almost as good as combined. Without a control, attention would have got all
-# the credit. On the Penn Treebank, combined is *worse* than its control, with each seed.
+# On the Bible, combined is more than three points better than the LSTM, but the control, which
+# never looks back, is almost as good. Without a control, attention would have got all the credit.
+# On the Penn Treebank, combined is *worse* than its control, with each seed.
 #
 # ## One more silent fault
 #
 # Can a number be wrong although the model is right? The paper's released code counts the **first
-# word of each sentence, but does not predict it** (`results/claims.md` measures the effect). This
-# word adds nothing to the loss, but the loss is divided by one word too many, so the perplexity is
-# too low.
+# word of each sentence, but does not predict it** (`results/claims.md` measures the effect). So the
+# loss is divided by one word too many, and the perplexity is too low.
 #
 # A simple test catches this fault. A model that knows nothing gives each of the V words of the
 # vocabulary the probability 1/V, so its perplexity must be V = 2,000.
@@ -735,12 +758,13 @@ print(f"  first word predicted:               LSTM {honest:.2f}, a model that kn
       f"{perplexity(unknowing, words):.0f}")
 print(f"  first word counted, not predicted:  LSTM {flattered:.2f}, a model that knows nothing "
       f"{perplexity(unknowing - np.log(WORDS), words):.0f}")
+print(f"the wrong count takes {honest - flattered:.1f} points off the LSTM's perplexity")
 assert flattered < 0.95 * honest
 
 # %% [markdown]
-# With the wrong count, the perplexity of ignorance is far below 2,000. And the LSTM seems to gain
-# far more than separates the best and the worst of our models of the Bible, although not a single
-# prediction has changed.
+# With the wrong count, the perplexity of ignorance is far below 2,000. The LSTM seems to gain 7.7
+# points, although not a single prediction has changed. Our three models of the Bible are less than
+# one point apart.
 #
 # So does the model use its attention, and is it worth anything? In copying, yes and yes. On the
 # Bible, it hardly uses its attention, and we see no gain. It only *depends* on its context, which

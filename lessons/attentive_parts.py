@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 from numpy_attention import plotting
+from numpy_attention.attention.softmax import masked_softmax
 from numpy_attention.experiments import analysis
 from numpy_attention.data.batching import DocumentBatches, TextBatch
 from numpy_attention.data.running_text import load
@@ -23,7 +24,7 @@ DOT = 12
 GO = 13
 SYMBOLS = dict(enumerate("abcdefgh·→", 4))
 COPY_VOCABULARY = 14
-CHANGES = ("no context", "equal weights", "hard")
+CHANGES = ("no context", "mean context", "equal weights", "hard")
 
 
 class Copying:
@@ -62,6 +63,20 @@ def letters_right(model, batch):
     return (np.array(said) == batch.targets[asked]).mean(1)
 
 
+def without_own_state(model, batch):
+    """letters_right, if the weight of the state that read the letter to predict is 0, (n,)."""
+    right = []
+    for n in range(10):                                         # letter n was read at step n
+        def others(scores, visible, n=n):
+            visible = visible.copy()
+            visible[..., n] = False
+            return masked_softmax(scores, visible)
+        other = model.copy()
+        vars(other.reader.attention)["attention_weights"] = others
+        right.append(letters_right(other, batch)[n])
+    return np.array(right)
+
+
 def symbols(ids):
     """Ids as letters, dots and arrows."""
     return [SYMBOLS[one] for one in ids]
@@ -94,13 +109,14 @@ class Verses:
 
 
 def draw_verse(model, verses, number, title):
-    """The weights of one held-out verse, a row for each word to predict; → Axes."""
+    """The weights of one held-out verse, a row for each word to predict but the first; → Axes."""
     batch = verses.held_out.batch(([number], 0))
     weights, _ = model.weights(batch)                       # (T, 1, S)
     read, predicted = ([verses.vocabulary.token(int(id)) for id in ids[:, 0]]
                        for ids in (batch.inputs, batch.targets))
     _, ax = plt.subplots(figsize=(7.5, 5.6), layout="constrained")
-    return plotting.history_heatmap(weights[:, 0], read, predicted, ax=ax, title=title, vmax=0.4)
+    return plotting.history_heatmap(weights[1:, 0, :-1], read[:-1], predicted[1:],
+                                    np.tri(len(read) - 1, dtype=bool), ax, title, vmax=0.4)
 
 
 def create(attention, seed, vocabulary, init, budget=None, units=None):
@@ -131,13 +147,42 @@ def signed(more):
     return f"{more.mean:+.3f} ({more.low:+.3f} to {more.high:+.3f})"
 
 
+def mean_context(model, batches):
+    """A copy of a model in which c is always its mean over the words that have a past."""
+    total = 0
+    count = 0
+    for place in batches.order():
+        batch = batches.batch(place)
+        h, _, _ = model.read(batch, None)                       # (T, B, H)
+        weights, _ = model.weights(batch)                       # (T, B, S)
+        counted = (batch.targets != PAD) & weights.any(2)       # (T, B)
+        total = total + np.einsum("tbs,sbh->tbh", weights, h)[counted].sum(0, dtype=float)
+        count += counted.sum()
+    other = model.copy()
+    attention = other.reader.attention
+    forward = attention.forward
+
+    def at_mean(queries, keys, values, visible):
+        c, weights, cache = forward(queries, keys, values, visible)
+        past = visible.any(2)[..., None]
+        return np.where(past, total / count, 0).astype(c.dtype), weights, cache
+
+    vars(attention)["forward"] = at_mean
+    return other
+
+
 def ablated(name, model, batches):
-    """Print what each of the CHANGES costs; → the Ablation."""
-    found = analysis.ablate(model, batches, np.random.default_rng(3), CHANGES)
+    """Print what each of the CHANGES costs; → {change: Interval}."""
+    rng = np.random.default_rng(3)
+    found = analysis.ablate(model, batches, rng, [one for one in CHANGES if one != "mean context"])
+    costs = {one.change: one.more for one in found.costs if one.words == "all"}
+    before = losses(model, batches)
+    more = losses(mean_context(model, batches), batches).total - before.total
+    costs["mean context"] = analysis.mean_interval(more, before.words, rng)
     print(f"  {name}: loss {found.loss:.3f} nats unchanged")
     for change in CHANGES:
-        print(f"    {change:<14} {signed(found.cost(change).more)}")
-    return found
+        print(f"    {change:<14} {signed(costs[change])}")
+    return costs
 
 
 def draw_influence(found):
@@ -186,7 +231,7 @@ def check_same(plain, library, h, mask):
     pairs = [("y", y, known_y), ("α", alpha, known_alpha),
              ("dh", plain.backward(dy, dalpha, cache, ours),
               library.backward(dy, dalpha, known, theirs))]
-    pairs += [(name, getattr(ours, name.rpartition(".")[2]), array)
-              for name, array in theirs.named_parameters()]
+    pairs += [(name, getattr(ours, name.rpartition(".")[2].replace("W_x", "W_h")), array)
+              for name, array in theirs.named_parameters()]         # its W_x is our W_h
     for name, mine, other in pairs:
         assert np.allclose(mine, other, rtol=1e-10, atol=1e-12), f"{name} differs"

@@ -68,7 +68,7 @@ def test_bug_is_where_the_text_says(lesson):
     with pytest.raises(GradientError) as error:
         lesson["check"](lesson["LastRoles"](*lesson["arrays"]))
     report = str(error.value)
-    assert report.startswith("LastRoles: wrong gradient for input[0]; right: W_s, W_q, v, W_x")
+    assert report.startswith("LastRoles: wrong gradient for input[0]; right: W_s, W_q, v, W_h")
     assert "LastRoles.four_roles\n    dh = dk @ self.W_s.T\n  assigned where it is" in report
     assert "element [5, 0, 3] of (6, 3, 4): found 0, right" in report
 

@@ -29,7 +29,7 @@ EXERCISE = Exercise(
     text="""
     k_s = h_s W_s        q_t = h_t W_q        x_ts = tanh(k_s + q_t)
     e_ts = v · x_ts, for s < t                α_t = softmax(e_t)
-    c_t = Σ_s α_ts h_s                        y_t = tanh(h_t W_x + c_t W_r + b)
+    c_t = Σ_s α_ts h_s                        y_t = tanh(h_t W_h + c_t W_r + b)
 
 Salton et al. 2017, all steps at once under the causal mask. Given ∂L/∂y (T, B, K), and ∂L/∂α of
 the weights themselves, add to the six parameters' gradients and return ∂L/∂h (T, B, H). That is
@@ -67,9 +67,9 @@ you choose the order of the axes in which you hand it the others.
         ("dc[:, :, None]).sum(3)", "dc[:, :, None]).mean(3)", PRODUCT_MEAN),
         *tanh_mistakes("da = dy * (1 - y**2)", "y"),
         *tanh_mistakes("dz = de[..., None] * self.v * (1 - x**2)", "x"),
-        ("        dh = da @ self.W_x.T                    # it predicts\n",
-         "        dh = np.zeros(da.shape[:2] + self.W_x.shape[:1])\n", "you left out the gradient "
-         "through the prediction; dh has four terms, because h_t W_x is in y_t"),
+        ("        dh = da @ self.W_h.T                    # it predicts\n",
+         "        dh = np.zeros(da.shape[:2] + self.W_h.shape[:1])\n", "you left out the gradient "
+         "through the prediction; dh has four terms, because h_t W_h is in y_t"),
         ('"tbs,tbsa->a", de, x', '"tbs,tbsa->a", alpha, x',
          "you took α for de in the gradient of v; it should be Σ de x, because v is in the scores"),
         ("* dc[:, :, None]).sum(0)", "* dc[:, :, None]).mean(0)", "you averaged dvalues over the "
@@ -83,7 +83,7 @@ you choose the order of the axes in which you hand it the others.
         ('"tbh,tbk->hk", c, da', '"tbh,tbk->hk", h, da',
          "you took h for W_r; it should be c, because W_r multiplied the context"),
         ('"tbh,tbk->hk", h, da', '"tbh,tbk->hk", c, da',
-         "you took c for W_x; it should be h, because W_x multiplied the state"),
+         "you took c for W_h; it should be h, because W_h multiplied the state"),
         ("dc = da @ self.W_r.T", "dc = dy @ self.W_r.T",
          "you took dy for dc; it should be da, because y is a tanh"),
         ("grads.b += da.sum((0, 1))", "grads.b += da.mean((0, 1))",
