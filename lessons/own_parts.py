@@ -1,4 +1,4 @@
-"""Helpers of lesson 13: a class as a file, a command, dots of several runs."""
+"""Helpers of lesson 13: a class as a file, a command, figures."""
 
 import ast
 import importlib.util
@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib import pyplot as plt
-from matplotlib.ticker import PercentFormatter
 
 from numpy_attention import plotting
 
@@ -63,26 +62,40 @@ def run_command(*words, folder):
     return done.returncode
 
 
-def draw_runs(figures, names, claim):
-    """One dot per run with its seed, 1 to 3: figures {measure: {name: [one number per seed]}}.
+def draw_runs(figures, claims):
+    """One dot per run with its seed, 1 to 3: figures {measure: {name: [one % per seed]}}.
 
-    The claim is about the last measure.
+    claims: {measure: second line of its title}.
     """
     lowest = min(min(numbers) for of_names in figures.values() for numbers in of_names.values())
-    ticks = np.arange(np.floor(20 * lowest), 21) / 20           # every 5%
+    ticks = np.arange(5 * (lowest // 5), 101, 5)
     figure, axes = plt.subplots(1, len(figures), figsize=(3.6 * len(figures), 3.6),
                                 layout="constrained", sharey=True)
     for (measure, of_names), ax in zip(figures.items(), axes):
-        for place, name in enumerate(names):
-            for seed, number in enumerate(of_names[name], 1):
+        for place, (name, numbers) in enumerate(of_names.items()):
+            for seed, number in enumerate(numbers, 1):
                 x = place + 0.2 * (seed - 2)
                 ax.plot(x, number, "o", color=plotting.COLOURS[place], markersize=11)
                 ax.text(x, number, seed, color="white", fontsize=8, ha="center", va="center")
-        ax.set_xticks(range(len(names)), names)
-        ax.set(title=measure, xlim=(-0.5, len(names) - 0.5), ylim=(ticks[0], 1.005), yticks=ticks)
-        ax.yaxis.set_major_formatter(PercentFormatter(1, 0, symbol=""))
+        ax.set_xticks(range(len(of_names)), of_names)
+        ax.set(title=f"{measure}:\n{claims[measure]}", xlim=(-0.5, len(of_names) - 0.5),
+               ylim=(ticks[0], 101), yticks=ticks)
         ax.grid(axis="y", alpha=0.3)
-    axes[0].set_ylabel(f"% (the axis starts at {100 * ticks[0]:.0f})")
-    axes[-1].set_title(f"{measure}: {claim}")
+    axes[0].set_ylabel(f"% (the axis starts at {ticks[0]:.0f})")
     figure.supxlabel("score (in the dots: the seed)")
+    return figure
+
+
+def draw_weights(pair, weights):
+    """Heatmaps of {name: (T + 1, S + 1)}, with dots on the largest weights without </s>."""
+    figure, axes = plt.subplots(1, len(weights), figsize=(11.5, 5.4), layout="constrained")
+    for (name, rows), ax in zip(weights.items(), axes):
+        places = rows[:-1, :len(pair.source)].argmax(1)
+        right = sum(places[j] == i for i, j in pair.sure)
+        plotting.attention_heatmap(
+            rows, source_tokens=[*pair.source, "</s>"], target_tokens=[*pair.target, "</s>"],
+            gold=pair.sure, possible=pair.possible, ax=ax, bar=ax is axes[-1],
+            title=f"{name}: {right} of {len(pair.sure)} sure links point right")
+        ax.plot(places, range(len(places)), "o", color="red", markeredgecolor="white",
+                markersize=7)
     return figure
