@@ -110,8 +110,7 @@ assert np.isclose(weights.sum(), 1)
 #
 # Only "cat" and "mat" contribute to the first number of c, because every other word has 0 there.
 # With rounded weights, the first number is 0.07 · 2 + 0.52 · 1. Compute it, and then the other two
-# numbers. (Because the weights are rounded, your results may differ by one hundredth from those
-# below.)
+# numbers. (Your results may differ by one hundredth, because the weights are rounded.)
 
 # %%
 context = np.zeros(3)
@@ -126,9 +125,9 @@ print("each word · the context:", np.array([x @ context for x in X]).round(2))
 # The number for who is about half as large. Most of it comes from the mat, which is also a thing,
 # and the rest from the cat. Little is left of what is done.
 #
-# A model computes with the context, for example to name one word as the answer: the word whose
-# vector is most like the context. With the dot product as the score again, "mat" comes first with
-# 3.15, far ahead of "cat" with 1.33. Here are the weights and the context as bars:
+# A model computes with the context, for example to find the word that is most like it. If we score
+# each word against the context, again with the dot product, "mat" comes first with 3.15, far ahead
+# of "cat" with 1.33. Here are the weights and the context as bars:
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
@@ -145,12 +144,12 @@ show(figure, "00_one_query")
 # %% [markdown]
 # ## A word that must not be seen
 #
-# How do we hide a word from attention? Short sentences, for example, are filled up with dummy
-# words, called *padding*, which must not be read. And a model that has to predict the later words
-# of a text must not see them. We set the *score* of such a word to −∞. Because exp(−∞) is 0, its
-# weight becomes exactly 0, and the other words (at least one must be left) share the weight that it
-# had. Do not set its *weight* to 0 after the softmax: the other weights would then add up to less
-# than 1.
+# How do we hide a word from attention? Sentences that are computed together need the same length,
+# so the shorter ones are filled up with dummy words, called *padding*, which must not be read. And
+# a model that has to predict the later words of a text must not see them. We set the *score* of
+# such a word to −∞. Because exp(−∞) is 0, its weight becomes exactly 0, and the other words (at
+# least one must be left) share the weight that it had. Do not set its *weight* to 0 after the
+# softmax: the other weights would then add up to less than 1.
 #
 # With your pencil, hide "mat": the sum of the powers is now 4 + 2.72. What weight does "on" get?
 #
@@ -209,10 +208,10 @@ show(plotting.diagram(boxes, arrows, title="each word is used twice: compared, t
      "00_diagram")
 
 # %% [markdown]
-# Two arrows leave the words in the diagram, because each word is used *twice*: once it is compared
-# with the query, and once it is averaged. The vector that is compared is called the word's **key**,
-# and the vector that is averaged is called its **value**. For our six words, one vector serves as
-# key and value. In the dictionary below and in some later lessons, the two differ.
+# Two arrows leave the words in the diagram, because each word is used *twice*: it is compared with
+# the query, and it is averaged. The vector that is compared is called the word's **key**, and the
+# vector that is averaged is called its **value**. For our six words, one vector serves as both. In
+# the dictionary below and in some later lessons, the two differ.
 #
 # ## Move the question
 #
@@ -229,13 +228,14 @@ for place, t in enumerate(steps):
 
 # %%
 figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
-for place, label in ((1, "cat"), (5, "mat"), (3, "on"), (0, "the, sat (each)")):
-    style = plotting.base.curve_style(place) | ({"linestyle": "-"} if place == 5 else {})
+for place, number, label in ((5, 0, "mat"), (1, 1, "cat"), (3, 2, "on"),
+                             (0, 3, "the, sat (each)")):
+    style = plotting.base.curve_style(number)
     ax.plot(steps, moved[:, place], label=label, markevery=20, **style)
 ax.set_xlabel("t: from who? (0) to where? (1)")
 ax.set_ylabel("weight")
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-ax.set_title(f"halfway, {words[moved[50].argmax()]} has the largest weight, {moved[50].max():.2f}")
+ax.set_title("no weight jumps while the query moves")
 show(ax, "00_moving_query")
 
 # %%
@@ -267,8 +267,8 @@ for place, s in enumerate(loudness):
 
 # %%
 figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
-for place, label in ((5, "mat"), (3, "on"), (0, "the, cat, sat (each)")):
-    style = plotting.base.curve_style(place)
+for place, number, label in ((5, 0, "mat"), (3, 2, "on"), (0, 3, "the, cat, sat (each)")):
+    style = plotting.base.curve_style(number)
     ax.plot(loudness, louder[:, place], label=label, markevery=10, **style)
 ax.set_xlabel("s, the loudness: the query is s q")
 ax.set_ylabel("weight")
@@ -324,6 +324,7 @@ for (i, j), weight in np.ndenumerate(A):
     ink = {"color": "k", "fontweight": "bold"} if weight > 0.5 else {"color": "w"}
     ax.text(j, i, f"{weight:.2f}", ha="center", va="center", **ink)
 ax.set_xlabel("word that is read")
+ax.xaxis.set_label_position("top")
 ax.set_ylabel("word that asks")
 show(ax, "00_every_word")
 
@@ -333,23 +334,23 @@ show(ax, "00_every_word")
 # loudly, and each reads mostly itself. "the" asks nothing and reads all words equally.
 #
 # This is **self-attention**: the words of one sentence ask, and the same words answer. A
-# Transformer also learns three matrices. They turn each word's vector into three: what it asks (its
-# query), how it is found (its key), and what it says (its value).
+# Transformer also learns three matrices, which turn each word's vector into three: what it asks
+# (its query), how it is found (its key), and what it says (its value).
 #
 # ## A dictionary that never raises a KeyError
 #
-# Keys and values remind us of Python's dictionaries. How far does the resemblance go? A dictionary
-# returns the value of a key that it contains, and raises a KeyError for any other key. Attention
-# has an answer for every query: it returns an average of all values, in which a value counts more
-# if its key is nearer to the query.
+# Keys that differ from their values remind us of Python's dictionaries. How far does the
+# resemblance go? A dictionary returns the value of a key that it contains, and raises a KeyError
+# for any other key. Attention has an answer for every query: it returns an average of all values,
+# in which a value counts more if its key has a higher score.
 #
 # In this example, the keys are eight hours of a day, the values are the temperatures measured at
 # these hours, and the query is the hour that we ask about. Any function of query and key can be the
-# score, if it is high for the keys that we want. Here the dot product is not such a function. For
-# single numbers it is the ordinary product, hour times key, so at any hour after midnight the
-# largest key, 22, would win. So we let the score fall with the square of the key's distance from
-# the query. The width h decides which distances count as near. (The division by 2 makes h the
-# standard deviation of a bell curve.)
+# score, if it is high for the keys that we want, here those near the query. The dot product of two
+# single numbers is just hour · key, so the largest key, 22, would win at any hour after midnight.
+# Instead, we let the score fall with the square of the key's distance from the query. The width h
+# decides which distances count as near. (The division by 2 makes h the standard deviation of a bell
+# curve.)
 
 
 # %%
@@ -383,13 +384,13 @@ noon = look_up(12.0, hours, temperatures, 1.5)
 print(f"at 12 o'clock, when nobody measured: {noon:.1f} °C")
 
 # %% [markdown]
-# Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). In `look_up`, every
-# squared distance is multiplied by 1 / (2h²), just as s multiplied every score before. So a small h
+# Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). In `look_up`, the score
+# is −distance² times 1 / (2h²), and this factor does what the loudness s did before. So a small h
 # asks loudly, and the answer is nearly the value of the nearest key: the curve of h = 0.3 hours is
-# a staircase. A large h whispers, and the answer is nearly the mean, whatever the hour. With
-# h = 24, even a distance of 24 hours lowers the score by only 1/2. In between, h = 1.5 hours gives
-# a smooth curve, with a sensible answer even for 12 o'clock. Attention is a dictionary that blends
-# its values.
+# a staircase. A large h whispers, and the answer is nearly the mean, whatever the hour, because
+# with h = 24, even a distance of 24 hours lowers the score by only 1/2. In between, h = 1.5 hours
+# gives a smooth curve, with a sensible answer even for 12 o'clock. Attention is a dictionary that
+# blends its values.
 #
 # A translator with attention looks things up in the same way, but its keys and queries are learnt,
 # so that "near" comes to mean "useful for the next word".
@@ -427,8 +428,7 @@ assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 #
 # Two questions remain. Why is that so? And how does a score learn whether to go up or down, if a
 # model tells us only its *loss*, one number that says how wrong it is? Lesson 01 answers both
-# questions. It ends with the gradient of the softmax, and from that follows our slope,
-# α_j (x_j − c).
+# questions. It ends with the gradient of the softmax, from which our slope, α_j (x_j − c), follows.
 
 # %% [markdown]
 # ## What others call it
