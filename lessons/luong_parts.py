@@ -1,4 +1,7 @@
-"""Helpers of lesson 07: checks, comparisons with the library, training, measures, figures."""
+"""Helpers of lesson 07: checks, comparisons with the library, training, measures, figures.
+
+Lesson 15 uses some of them, too.
+"""
 
 from contextlib import redirect_stdout
 from io import StringIO
@@ -8,11 +11,9 @@ from course import caught
 from matplotlib import pyplot as plt
 
 from numpy_attention import metrics, plotting
-from numpy_attention.data.batching import pair_batch
 from numpy_attention.data.datasets.grammar import phenomena
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
-from numpy_attention.gradcheck import gradcheck, randomize
-from numpy_attention.models.luong import LuongTranslator
+from numpy_attention.gradcheck import gradcheck
 from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.schedules import LinearDecay
 from numpy_attention.training.trainer import Trainer
@@ -44,6 +45,14 @@ def silently_caught(score, score_backward, *inputs):
         return str(caught(check, score, score_backward, *inputs))
 
 
+def suspect(de, cache):
+    """A copy of lesson 07's concat_backward with one wrong line."""
+    s, M, W_a, U_a, v_a, x = cache
+    da = np.outer(de, v_a) * (1 - x**2)
+    total = da.mean(0)
+    return total @ W_a.T, da @ U_a.T, np.outer(s, total), M.T @ da, de @ x
+
+
 # ---- comparisons ---------------------------------------------------------------------------------
 
 
@@ -60,48 +69,10 @@ def check_same(attention, score, score_backward, s, M, *weights):
     dalpha = M @ dc
     ds, dM, *dweights = score_backward(alpha * (dalpha - alpha @ dalpha), cache)
     ours = [alpha @ M, alpha, ds, dM + np.outer(alpha, dc), *dweights]
-    _check_equal(ours, _attended(attention, s, M, dc))
+    check_equal(ours, attended(attention, s, M, dc))
 
 
-def check_same_look(attention, look, attend_backward, s, M, *weights):
-    """The same for a function that returns context and weights, such as local_p."""
-    dc = np.random.default_rng(9).standard_normal(M.shape[1])
-    context, alpha, cache = look(s, M, *weights)
-    ours = [context, alpha, *attend_backward(dc, np.zeros(len(M)), cache)]
-    _check_equal(ours, _attended(attention, s, M, dc))
-
-
-def check_same_decoder(kind, rng):
-    """Compare lesson 07's PlainDecoder, or another kind, with the library's decoder.
-
-    Annotations and the first state are those of the library's encoder of two sentences.
-    AssertionError: s̃, the weights, or the gradient of a parameter differs.
-    """
-    model = LuongTranslator.create(rng, 9, 9, embedding=3, hidden=4, layers=1, cell="rnn",
-                                   attention="dot", input_feeding=True, dtype=np.float64)
-    randomize(model, rng)
-    batch = pair_batch([[4, 6, 5, 6, 7], [5, 7]], [[5, 8, 7], [6, 4, 5]])
-    memory, states, _ = model.encode(batch.source, batch.source_mask)
-    ys = model.target_embedding.E[batch.target_in]
-    plain = kind(*_decoders(model))
-    feds, alphas, cache = plain.forward(ys, states[0], memory.values, memory.mask)
-    read_out, weights, known = model.forward(batch)
-    _check_equal([feds.reshape(read_out.shape), alphas], [read_out, weights])
-    dread_out = rng.standard_normal(read_out.shape)
-    ours = plain.zeros_like()
-    plain.backward(dread_out.reshape(feds.shape), np.zeros_like(alphas), cache, ours)
-    theirs = model.zeros_like()
-    model.backward(dread_out, None, known, theirs)
-    _check_equal([array for _, array in ours.named_parameters()], _decoders(theirs))
-
-
-def _decoders(model):
-    """W, U, b, F, C and W_h of a LuongTranslator with an Elman cell, or of its gradient."""
-    cell = model.decoder.cells[0]
-    return [cell.W, cell.U, cell.b, model.F, model.C, model.W]
-
-
-def _attended(attention, s, M, dc):
+def attended(attention, s, M, dc):
     """The library's context, weights, ds, dM and gradients of its own parameters, for one query."""
     memory = attention.read(M[None], np.ones((1, len(M)), bool))
     dmemory = memory.gradient()
@@ -112,7 +83,7 @@ def _attended(attention, s, M, dc):
     return [context[0], alpha[0], ds[0], dM[0], *(array for _, array in grads.named_parameters())]
 
 
-def _check_equal(ours, theirs):
+def check_equal(ours, theirs):
     for number, (mine, one) in enumerate(zip(ours, theirs, strict=True)):
         assert np.allclose(mine, one, rtol=1e-10, atol=1e-12), f"result {number} differs"
 
@@ -125,13 +96,19 @@ def train(pairs, seed=1, epochs=EPOCHS, **changes):
 
     With fewer epochs, the training of EPOCHS ends early: the learning rate is the same until then.
     """
+    translator, trainer = untrained(pairs, seed, **changes)
+    trainer.fit(epochs)
+    return translator
+
+
+def untrained(pairs, seed=1, **changes):
+    """A Translator before its training, and its Trainer."""
     translator = Translator.create(pairs, "luong", SIZES | changes, TranslatorTraining(seed=seed))
     batches = translator.batches(pairs)
     trainer = Trainer(translator.model, Adam(8e-3), batches, rng=np.random.default_rng(seed),
                       clip=1.0, threads=1, progress=False,
                       schedule=LinearDecay(EPOCHS * len(batches), 0.05))
-    trainer.fit(epochs)
-    return translator
+    return translator, trainer
 
 
 def measure(name, translator, test):
@@ -167,12 +144,12 @@ def print_nouns(both_words, only_words, test):
 
 
 def print_recorded(*names):
-    """Print recorded perplexities, and the differences from the same score, or from concat."""
+    """Print recorded perplexities, and differences from the same score, or concat, if printed."""
     for name in names:
         score = name.split()[0]
         base = "concat" if score == name else score
         difference = RECORDED[name] - RECORDED[base]
-        against = f"   {difference:+.2f} against {base}" if name != base else ""
+        against = f"   {difference:+.2f} against {base}" if base != name and base in names else ""
         print(f"  {name:<29} {RECORDED[name]:.2f} ± {DEVIATION[list(RECORDED).index(name)]:.2f}"
               f"{against}")
 
@@ -218,19 +195,6 @@ def past_the_noun(weights, test):
                     if pair.source[j] in nouns and (j, t) not in swapped(pair)[1]])
 
 
-def centres_of(translator, pair):
-    """p for each target word of the pair, in a Translator with local-p; (T + 1,)."""
-    _, _, cache = translator.model.forward(translator.batches([pair]).batch([0]))
-    return np.array([step.lengths[0] * step.share[0] for step in cache.attend_caches])  # S sigmoid
-
-
-def in_window(translator, test):
-    """The share of sure links whose source word is in the window of local-p."""
-    return np.mean([abs(j - centres[t]) <= translator.model.attention.width
-                    for pair in test for centres in [centres_of(translator, pair)]
-                    for j, t in pair.sure])
-
-
 # ---- figures -------------------------------------------------------------------------------------
 
 
@@ -248,22 +212,6 @@ def draw_two(title, pair, matrices):
     for ax, (one, weights) in zip(axes, matrices.items()):
         plotting.attention_heatmap(weights, source_tokens=[*pair.source, "</s>"],
                                    target_tokens=[*pair.target, "</s>"], gold=pair.sure,
-                                   possible=pair.possible, ax=ax, title=one)
-    return figure
-
-
-def draw_pull(beta, alpha, terms, p, D):
-    """The figure of the bell around p, and of how each position moves p."""
-    positions = np.arange(len(beta))
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.4), layout="constrained")
-    fine = np.linspace(-0.5, len(beta) - 0.5, 200)
-    left.plot(fine, np.exp(-2 * ((fine - p) / D) ** 2), "k--", label="bell g around p")
-    left.bar(positions - 0.2, beta, 0.4, color="0.8", label="β, the softmax")
-    left.bar(positions + 0.2, alpha, 0.4, color=plotting.COLOURS[0], label="α = β g")
-    left.set(xlabel="position j", ylabel="weight", title="the bell lowers weights far from p = 2.3")
-    left.legend()
-    right.bar(positions, -terms, color=plotting.COLOURS[1])
-    right.axhline(0, color="0.5", linewidth=1)
-    right.set(xlabel="position j", ylabel="move to the right (− term of dp)",
-              title="positions 3 and 4 pull p to the right, 1 and 2 push it")
+                                   possible=pair.possible, ax=ax, title=one,
+                                   bar=ax is axes[-1])      # one for both
     return figure

@@ -107,7 +107,7 @@ ROWS: list[Any] = [
      options.PROGRESS),
     ("step", "heatmap:step",
      "Run a lesson's reference implementation one time step at a time, and print every array and "
-     "its changes", "7", options.STEP),
+     "its changes", "2", options.STEP),
     ("gradcheck", "gradcheck:gradcheck",
      "Check hand-written gradients against central differences", "GRU LSTM", options.GRADCHECK),
     ("reproduce", "catalogue:reproduce",

@@ -17,17 +17,18 @@ TERMS = {
     "02": ["Jacobian"],
     "05": ["teacher forcing"],
     "06": ["alignment"],
-    "07": ["global attention", "local attention"],
+    "07": ["global attention"],
     "08": ["self-attention", "cross-attention"],
     "09": ["teacher forcing", "residual connection", "causal mask", "positional encoding",
            "KV cache", "cross-attention", "logits", "rank collapse"],
     "10": ["hypothesis", "reference translation", "length penalty"],
+    "15": ["local attention", "input feeding"],
 }
 # From lesson 06 to 10 a letter has one meaning. Its description is the row in the table of symbols,
 # the rows of arrays whose shape has this letter, or the sentence with the letter in bold.
 LETTERS = {
     "j": "^positions in the source", "t": "^positions in the source and in the target",
-    "S": "source", "T": "target", "D": "source words", "N": "^annotations",
+    "S": "source", "T": "target", "D": "source words",
     "A": "^hidden layer", "s_t": "^the decoder's state", "h": "^annotations", "h_j": "^annotations",
     "e": "^scores", "α": "^scores, attention weights", "c": "^context vector", "M": "source words",
     "W_a": "^parameters of (a|the) score", "U_a": "^parameters of (a|the) score",
@@ -38,12 +39,9 @@ LETTERS = {
 # the sentence in which a lesson gives a letter another meaning
 EXCEPTIONS = {
     ("06", "x"): "hidden layer, before and after its tanh; x is not a word",
-    ("07", "D"): "The length of an annotation, which was D in lesson 06, is N here, because D is "
-                 "the paper's letter for how far a window reaches.",
     ("08", "A"): "In lesson 06, A was the size of the score's hidden layer.",
     ("08", "h"): "number of heads, **h** in the paper",
     ("09", "h"): "A layer has **h** heads.",
-    ("09", "N"): "The encoder is a stack of **N** layers",
     ("09", "T"): "the stream, flows through it, with one row per word",
     ("09", "y"): "the stream after a layer's first part",
     ("10", "T"): "there are V^T sentences of T words",

@@ -14,10 +14,10 @@ from numpy_attention.course.trace.lessons import cells_of, lesson_named
 # ---- files --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["7", "07", "luong", "lessons/07_luong_attention.py"])
+@pytest.mark.parametrize("name", ["2", "02", "recurrent", "lessons/02_recurrent_network.py"])
 def test_lesson_is_found_by_number_or_name(name):
     lesson = lesson_named(name, LESSONS)
-    assert lesson.path.name == "07_luong_attention.py"
+    assert lesson.path.name == "02_recurrent_network.py"
     assert sum(cell.tag == "plain" for cell in lesson.cells) == 1
 
 

@@ -61,7 +61,7 @@ def test_statements_of_lesson_06_about_the_papers_settings():
     assert max(values, adam) < bleu("clauses-additive")
 
 
-def test_statements_of_lesson_07():
+def test_statements_of_lessons_07_and_15():
     name = "luong_parts.py"
     quoted = written(name, "RECORDED")
     assert written(name, "DEVIATION") == tuple(

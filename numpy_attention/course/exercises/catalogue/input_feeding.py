@@ -12,7 +12,7 @@ from numpy_attention.course.exercises.exercise import (
 )
 from numpy_attention.gradcheck import randomize
 
-LESSON = "07_luong_attention"
+LESSON = "15_local_attention"
 
 
 def cases(rng, its):
@@ -24,7 +24,7 @@ def cases(rng, its):
 
 
 INPUT_FEEDING = Exercise(
-    "input-feeding", "the next step reads what attention found", LESSON, position=7,
+    "input-feeding", "the next step reads what attention found", LESSON, position=3,
     needs=("bptt", "dot", "softmax"), source=Source(LESSON, ("softmax", "PlainDecoder")),
     blanks=("PlainDecoder.backward",), cases=cases,
     text="""
@@ -105,7 +105,7 @@ the first state, and dM.
 
 
 FIND_IN_FEEDING = Exercise(
-    "find-in-feeding", "what the next step reads", LESSON, position=8,
+    "find-in-feeding", "what the next step reads", LESSON, position=4,
     needs=("input-feeding",), source=Source(LESSON, ("softmax", "PlainDecoder")), cases=cases,
     text=FIND_THE_LINE,
     hints=(

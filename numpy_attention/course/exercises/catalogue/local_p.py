@@ -11,7 +11,7 @@ from numpy_attention.course.exercises.exercise import (
     tanh_mistakes,
 )
 
-LESSON = "07_luong_attention"
+LESSON = "15_local_attention"
 WIDTH = "D = 3"     # σ = D/2 is not 1, so that no power of it can be left out unseen
 
 
@@ -23,7 +23,7 @@ def cases(rng, its):
 
 
 LOCAL_P = Exercise(
-    "local-p", "a window that learns its position", LESSON, position=5,
+    "local-p", "a window that learns its position", LESSON, position=1,
     needs=("dot", "softmax", "squash"),
     source=Source(LESSON, ("softmax", "windowed", "dot", "local_p", "local_p_backward"), WIDTH),
     blanks=("local_p_backward",), cases=cases,
@@ -104,7 +104,7 @@ return ds, dM, dW_p, dv_p.
 
 
 FIND_IN_LOCAL_P = Exercise(
-    "find-in-local-p", "a window that aims badly", LESSON, position=6, needs=("local-p",),
+    "find-in-local-p", "a window that aims badly", LESSON, position=2, needs=("local-p",),
     source=Source(LESSON, ("softmax", "windowed", "dot", "local_p", "local_p_backward"), WIDTH),
     cases=cases,
     text=FIND_THE_LINE,

@@ -21,10 +21,10 @@ DOT = Exercise(
     source=Source(LESSON, ("dot", "dot_backward")), blanks=("dot", "dot_backward"),
     cases=score_cases("dot"),
     text="""
-    e_j = s · h_j          s (N,), M (S, N), a row for each source word → scores (S,)
+    e_j = s · h_j          s (D,), M (S, D), a row for each source word → scores (S,)
 
 Write both passes, for one query. The forward gives the scores and the cache; given ∂L/∂e (S,), the
-backward gives ds (N,) and dM (S, N).
+backward gives ds (D,) and dM (S, D).
 """,
     hints=(
         "s met every word; each word met only s.",
@@ -32,7 +32,7 @@ backward gives ds (N,) and dM (S, N).
         "ds = Σ_j de_j h_j, dh_j = de_j s"),
     why=("The query's gradient is a sum over all words, that of each word is a multiple of the "
          "query: a word whose score should rise is drawn towards the query."),
-    unseen="M transposed by mistake cannot be seen where S = N.",
+    unseen="M transposed by mistake cannot be seen where S = D.",
     mistakes=(
         ("return de @ M, np.outer(de, s)", "return M.mean(0), np.outer(de, s)",
          "you took the average of the words for ds; it should be Σ de_j h_j, because each word "
@@ -45,9 +45,9 @@ backward gives ds (N,) and dM (S, N).
          "you took the word itself for dh_j; it should be de_j s, because its score was made with "
          "the query"),
         ("return M @ s, (s, M)", "return M @ s / np.sqrt(len(s)), (s, M)",
-         "you divided by √N; the score should be s · h_j alone, because Luong's dot has no scale"),
+         "you divided by √D; the score should be s · h_j alone, because Luong's dot has no scale"),
         ("return M @ s, (s, M)", "return M @ s / len(s)**0.5, (s / len(s)**0.5, M / len(s)**0.5)",
-         "you divided by √N; the score should be s · h_j alone, because Luong's dot has no scale"),
+         "you divided by √D; the score should be s · h_j alone, because Luong's dot has no scale"),
         ("return M @ s, (s, M)", "return np.exp(M @ s) / np.exp(M @ s).sum(), (s, M)",
          "you took the softmax; the forward should return the scores, because it is taken of "
          "them later"),
@@ -73,10 +73,10 @@ GENERAL = Exercise(
     source=Source(LESSON, ("general", "general_backward")), blanks=("general_backward",),
     cases=score_cases("general", (3, 4)),
     text="""
-    q   = s W_a            s (H,), W_a (H, N)
-    e_j = q · h_j          M (S, N) → scores (S,)
+    q   = s W_a            s (H,), W_a (H, D)
+    e_j = q · h_j          M (S, D) → scores (S,)
 
-Given ∂L/∂e (S,), return ds (H,), dM (S, N) and dW_a (H, N).
+Given ∂L/∂e (S,), return ds (H,), dM (S, D) and dW_a (H, D).
 """,
     hints=(
         "After q comes the dot score, whose backward you already have, with q for s.",
@@ -115,7 +115,7 @@ Given ∂L/∂e (S,), return ds (H,), dM (S, N) and dW_a (H, N).
          "you took q for dq; ds should be dq W_aᵀ, because a gradient is passed back and not a "
          "value"),
         ("np.outer(s, dq)", "np.outer(dq, s)",
-         "you transposed dW_a; it should be np.outer(s, dq), because W_a is (H, N)")))
+         "you transposed dW_a; it should be np.outer(s, dq), because W_a is (H, D)")))
 
 
 CONCAT = Exercise(
@@ -127,7 +127,7 @@ CONCAT = Exercise(
     e_j = v_a · x_j                      (S,)
 
 Bahdanau's score (2015, appendix A.1.2), Luong's concat, for one query s (H,) and annotations
-M (S, N). Given ∂L/∂e (S,), return ds, dM, dW_a, dU_a, dv_a.
+M (S, D). Given ∂L/∂e (S,), return ds, dM, dW_a, dU_a, dv_a.
 """,
     hints=(
         "s W_a was used by all S words, h_j U_a by one.",
@@ -174,7 +174,7 @@ LOCATION = Exercise(
     text="""
     e = s W_a[:, :S]          s (H,), W_a (H, longest): a column for each place
 
-A sentence of S words uses the first S columns. Given ∂L/∂e (S,), return ds (H,), dM (S, N), which
+A sentence of S words uses the first S columns. Given ∂L/∂e (S,), return ds (H,), dM (S, D), which
 is zeros because the score does not read M, and dW_a (H, longest).
 """,
     hints=(
