@@ -858,9 +858,10 @@ show(draw_waterfall(seconds, names, title), "14_waterfall")
 # %% [markdown]
 # ## Where you are now
 #
-# This is the end of the course. It began with six words and a pencil: scores, weights, an average.
-# You have derived and checked the gradients of these three steps, and of everything around them.
-# And again and again, a measurement contradicted what seemed obvious:
+# This is the end of the course, except for the optional lesson 15, on local attention. It began
+# with six words and a pencil: scores, weights, an average. You have derived and checked the
+# gradients of these three steps, and of everything around them. And again and again, a measurement
+# contradicted what seemed obvious:
 #
 # - An LSTM learnt nothing over 16 steps until its forget gate started open. A fixed vector failed
 #   at 8 symbols, but not because its gradient vanished.
