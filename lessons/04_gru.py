@@ -118,12 +118,12 @@ show(draw_unit(VERSE, states, gates, "Set by hand: it takes at the marks, and ke
 # computes z, the **update gate**, from the input x and the state h. The candidate reads x and h,
 # too, but sometimes it should ignore h: a unit that counts the letters of a word has to start again
 # at a space. So a second gate, the **reset gate** r, hides the past from the candidate where r = 0.
-# (∘ multiplies element by element.)
+# (∘ multiplies element by element. The letters z, n and s meant other things in lessons 01 to 03.)
 #
 #     a_r, a_z, a_n = x W + b             the input's part of r, z and n
 #     r  = σ(a_r + h U_r)                 reset gate
 #     z  = σ(a_z + h U_z)                 update gate
-#     s  = h U_n + b_n                    the past, as the candidate sees it if r = 1
+#     s  = h U_n + b_n                    the past, which r can hide
 #     n  = tanh(a_n + r ∘ s)              candidate
 #     h' = (1 − z) ∘ n + z ∘ h            keep where z is 1, take where it is 0
 #
@@ -301,10 +301,9 @@ def check(backward):
 report = caught(check, forgetful)
 
 # %% [markdown]
-# Only `input[3]` has a wrong gradient. Counted from 0, this argument of `step` is h, and the report
-# names the line that adds up dh. There it found two terms, 0.2893 and 0.06251, but h is used four
-# times: the terms of the gates, (3), are missing. Training would not crash. (Would every check find
-# this bug? Question 3.)
+# Only `input[3]`, which is h (counted from 0), has a wrong gradient. In the line that adds up dh,
+# the report found two terms, 0.2893 and 0.06251, but h is used four times: the terms of the gates,
+# (3), are missing. Training would not crash. (Would every check find this bug? Question 3.)
 #
 # ## Any number of steps
 #
@@ -383,9 +382,9 @@ print(f"  ShortGRU: worst error {report.worst:.0e}; the library's GRU gives the 
 # ## Does it remember?
 #
 # Can a cell with fewer gates, and no cell state, recall a symbol after 16 or 32 symbols of noise,
-# as in lesson 03? The bias b_z of the gate z plays the role of the LSTM's b_f. In both cells, U
-# starts small, while it was orthogonal in lesson 03's table. Before training, we measure lesson
-# 03's share of the gradient, with 16 symbols. Guess: is b_z = 5 best, as b_f = 5 was?
+# as in lesson 03? The bias b_z of the gate z plays the role of the LSTM's b_f. Here U starts small
+# in both cells (it was orthogonal in lesson 03's table). As there, we measure the share of the
+# gradient before training, with 16 symbols of noise. Guess: is b_z = 5 best, as b_f = 5 was?
 
 # %%
 NETWORKS = {"GRU, b_z = 0": recall_gru(16, 0), "GRU, b_z = 3": recall_gru(16, 3),
@@ -398,14 +397,14 @@ for name, (model, _) in NETWORKS.items():
     print(f"{name:<14} {share:21.2g} {at_16:37} {at_32:4}")
 
 # %% [markdown]
-# It can, but b_z = 5 did no better than b_z = 0, although its share is the largest. In these runs,
-# b_z = 3 did best. A likely reason is that **the gate z has two jobs**, so a unit that keeps more
-# must take less: with z = σ(5), less than a hundredth of the first symbol's candidate gets into h.
-# (Question 6 tests this with an LSTM.)
+# A GRU can recall, too, but with a bias of 5, it learns less often than the LSTM: 13 runs against
+# 20, and 7 against 17. A likely reason is that **the gate z has two jobs**, so a unit that keeps
+# more must take less: with z = σ(5), less than a hundredth of the first symbol's candidate gets
+# into h. (Question 6 tests this with an LSTM.)
 #
-# Between cells, the share before training does not explain what is learnt. Almost nothing arrives
-# in the GRU with b_z = 0 and in the LSTM with b_f = 0, yet 14 of these GRUs learn 16 symbols, and
-# none of these LSTMs.
+# The share before training does not even rank the starts of one cell: b_z = 5 has the largest, but
+# did no better than b_z = 0. (That b_z = 3 did best may be chance.) Nor does it rank cells: with a
+# bias of 0, almost nothing arrives in either, yet 14 GRUs learn 16 symbols, and not one LSTM.
 #
 # ## A model of letters
 #
@@ -415,7 +414,7 @@ for name, (model, _) in NETWORKS.items():
 # the model was not trained on: the mean of −log2 p, where p is its probability of the next letter.
 #
 # The matrices start larger than above, and b_z starts evenly spread from −1 to 5, so that some
-# units start by taking and others by keeping.
+# units start by taking and others by keeping. This spread costs a few hundredths of a bit (part B).
 
 # %% tags=["training"]
 UNITS = 128
@@ -442,11 +441,10 @@ assert reached < 2.1
 # %% [markdown]
 # ## Did it find your unit?
 #
-# Is one of the GRU's 128 units a hold unit? We label each letter +1 inside a quotation and −1
-# outside, in verses that contain a quotation and close it, and choose the unit whose *state* has
-# the strongest correlation, positive or negative, with these labels. Because the best of 128 units
-# may be the best by chance, we choose it in the first half of 60,000 held-out letters, and measure
-# it in the second half.
+# Is one of the GRU's 128 units a hold unit? In verses that contain a quotation and close it, we
+# label each letter: +1 inside, −1 outside. Then we choose the unit whose *state* is most strongly
+# correlated with these labels, whatever the sign. Because the best of 128 units may be the best by
+# chance, we choose it in the first half of 60,000 held-out letters, and measure it in the second.
 #
 # The *gates* are an independent test, because they play no part in the choice. If the chosen unit
 # is a hold unit, what must its z be at the marks, and what elsewhere? (A unit may react late, so we
@@ -480,8 +478,7 @@ print(f"unit {unit}: correlation {abs(found[unit]):.2f}; "
       f"the median unit has {np.median(np.abs(found)):.2f}")
 z = update[:, unit]
 gates = mean_gates(z)
-HEADER = "mean z      at “  after “     at ”  after ” elsewhere"
-print(HEADER)
+print("mean z      at “  after “     at ”  after ” elsewhere")
 print(f"unit {unit}", *(f"{one:8.3f}" for one in gates))
 
 # %% tags=["training"]
@@ -492,50 +489,34 @@ show(draw_unit(book[verse], sign * states[verse, unit], z[verse],
                f"Unit {unit} takes {opens} “ and {closes} ”, and keeps elsewhere",
                "h" if sign > 0 else "−h"), "04_found")
 
-# %% tags=["training"]
-# measured before (code: answer 5), with the seeds 1 to 5
-MORE = {
-    1: (1.000, 0.073, 0.995, 0.150, 0.994, 0.937),
-    2: (0.064, 0.985, 0.023, 0.598, 0.981, 0.902),
-    3: (0.043, 0.998, 0.152, 0.998, 0.988, 0.792),
-    4: (0.232, 0.999, 0.987, 0.174, 0.996, 0.924),
-    5: (0.110, 0.988, 0.140, 0.881, 0.992, 0.921),
-}
-print(HEADER, "  correlation")
-for seed, (*means, correlation) in MORE.items():
-    print(f"seed {seed} ", *(f"{one:8.3f}" for one in means), f"{correlation:13.3f}")
-
 # %% [markdown]
 # That is your unit, reading a held-out verse. It takes at the closing mark at once, at the opening
-# mark one letter late, and keeps elsewhere. Each of five other seeds has such a unit, too: for each
-# kind of mark, its mean z is low at the mark or a letter later. Nothing asked for such a unit.
-# Perhaps it helps to predict the closing mark, but we have not tested this.
+# mark one letter late, and keeps elsewhere, although z dips a little where a sentence begins inside
+# the quotation. Nothing asked for such a unit. Perhaps it helps to predict the closing mark, but we
+# have not tested this.
 #
-# Does it take gates to *learn* this? On the same windows, we train 24 of lesson 02's Elman networks
-# with 128 units, from four starts, with two learning rates and three seeds, and search them in the
-# same way. The table shows the start and rate with the fewest bits, and three networks of 224
-# units, with as many parameters as the GRU.
+# Do other seeds find such a unit, and does it take gates to *learn* this? On the same windows, we
+# train five more GRUs, 24 of lesson 02's Elman networks with 128 units (four starts, two learning
+# rates, three seeds), and three with 224 units, which have as many parameters as the GRU. We search
+# all of them in the same way.
 
 # %% tags=["training"]
-# measured before (code: answer 7), with the seeds 7, 1 and 2: bits, correlation of the chosen unit
-CHOSEN = {
-    "GRU": ((1.94, 1.92, 1.93), (0.93, 0.94, 0.90)),
-    "Elman, 128 units": ((2.03, 2.06, 2.04), (0.07, 0.06, 0.06)),
-    "Elman, 224 units": ((2.04, 2.04, 2.05), (0.04, 0.07, 0.10)),
-}
-STRONGEST = 0.11        # of 4 starts × 2 learning rates × 3 seeds, + 3 with 224 units
-TOGETHER = 0.26         # the weights fitted in the first half
-for name, (three, units) in CHOSEN.items():
-    print(f"{name:<18} bits", *(f"{one:.2f}" for one in three), "  correlation",
-          *(f"{one:.2f}" for one in units))
-print(f"the strongest in all 27 Elman networks: one unit {STRONGEST}, a weighted sum {TOGETHER}")
+# measured before (code: answers 5 and 7)
+CORRELATION = (0.937, 0.902, 0.792, 0.924, 0.921)   # seeds 1 to 5
+AT_OPENING = (0.073, 0.064, 0.043, 0.232, 0.110)    # mean z at “ or a letter later: the smaller one
+AT_CLOSING = (0.150, 0.023, 0.152, 0.174, 0.140)
+ELSEWHERE = (0.994, 0.981, 0.988, 0.996, 0.992)
+print(f"5 GRUs: correlation {min(CORRELATION):.2f} to {max(CORRELATION):.2f}; mean z at “ or a "
+      f"letter later at most {max(AT_OPENING):.2f},\n        at ” or a letter later at most "
+      f"{max(AT_CLOSING):.2f}, elsewhere at least {min(ELSEWHERE):.2f}")
+print("27 Elman networks: correlation at most 0.11; of a weighted sum of all units, at most 0.26")
 assert abs(found[unit]) > 0.8 and gates[1:3].max() < 0.3 and gates[[0, 3, 4]].min() > 0.9
 
 # %% [markdown]
-# An Elman unit can hold the answer, but training found such a unit in none of these networks, and
-# even a weighted sum of all their units has a correlation of at most 0.26 (question 7). So here,
-# **gates matter for learning, not for holding**. Their start matters, too: with all b_z = 0, only
-# two of five GRUs find such a unit (question 5).
+# Each of the five GRUs has such a unit. An Elman unit can hold the answer, too, but training found
+# none in these 27 networks, and even a weighted sum of all their units knows little (question 7).
+# So here, **gates matter for learning, not for holding**. Their start matters, too: if each b_z
+# starts at 0, the GRU predicts letters better, but only two of five find such a unit (question 5).
 #
 # This ends the main part. In lesson 05, one GRU reads a sentence, and another writes its
 # translation.
@@ -618,8 +599,8 @@ for name, three in BITS.items():
 #
 # The two updates are a matter of taste: because 1 − σ(a) = σ(−a), you get one from the other by
 # changing the sign of z's weights and bias. But the two resets make different cells, because U_n
-# mixes the units: r ∘ (h U_n) is not (r ∘ h) U_n. With *before*, s means r ∘ h, and there is no
-# b_n, which would only add to the bias in a_n. In (2), da_n stays, and the rest becomes:
+# mixes the units: r ∘ (h U_n) is not (r ∘ h) U_n. With *before*, s is r ∘ h. There is no b_n,
+# because it would only add to the bias in a_n. In (2), da_n stays, and the rest becomes:
 #
 #     n = tanh(a_n + s U_n)       ds = da_n U_nᵀ      dU_n = sᵀ da_n
 #     s = r ∘ h                   dr = ds ∘ h         dh  += ds ∘ r                       (2')
