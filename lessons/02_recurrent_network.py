@@ -11,9 +11,8 @@
 # principle know all of it. It reads one symbol at a time, and keeps what it has read in a vector,
 # its **state**. *How far back can it learn? And can we predict that before we train it?*
 #
-# You watch a network fail at a task that looks easy. To find the reason, you derive the path of the
-# gradient back through time, and estimate how much of it arrives. The estimate suggests a better
-# start, but there is something that it cannot predict.
+# You watch a network fail at a task that looks easy, derive the path of the gradient back through
+# time, estimate how much of it arrives, and find a better start.
 #
 # Helper functions are in `course.py` and `recurrent_parts.py`, in the same folder.
 
@@ -95,7 +94,7 @@ for n in DISTANCES:
 # | W, U, b | (I, H), (H, H), (H,) | parameters, **the same at every step** |
 #
 # In lesson 01, x was the number of a letter, and h was its embedding. Now x is the embedding, h is
-# the state, and every vector is a row, to the left of its matrix.
+# the state, and every vector is a row.
 #
 # The tanh keeps each number of the state between −1 and 1. Here are two steps, with I = 2 and
 # H = 3:
@@ -147,8 +146,7 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #     dh_1 = r_1 + da_2 Uᵀ
 #     da_1 = dh_1 ∘ (1 − h_1²)
 #
-# The term da_2 Uᵀ is dz Mᵀ in this table, which rewrites lesson 01's rules for a vector on the
-# left:
+# Why Uᵀ? Lesson 01 multiplied by Wᵀ forward, and by W backward. Now it is the other way round:
 #
 # | | forward | gradient of the vector | gradient of the matrix |
 # |---|---|---|---|
@@ -208,9 +206,8 @@ check_gradient("db", db, loss, b)
 # %% [markdown]
 # This is **back-propagation through time** (Werbos 1990). For T steps, we need two new names. The
 # output of step t is its state, y_t = h_t, and dy_t is the part of dh_t that comes directly from
-# the loss (r_t in our example). dlast is the gradient that reaches h_T from later steps, such as
-# the next part of a long text. If there are none, dlast is all zeros. The backward pass goes from
-# the last step to the first:
+# the loss (r_t in our example). dlast is what dh_T receives from steps after T, or all zeros if
+# there are none. The backward pass goes from the last step to the first:
 #
 #     dh_T = dy_T + dlast
 #     dh_t = dy_t + da_{t+1} Uᵀ        for t < T
@@ -219,11 +216,11 @@ check_gradient("db", db, loss, b)
 #     dU  += h_{t−1}ᵀ da_t    db  += da_t
 #
 # For a *batch*, B sequences at once, x_t has the shape (B, I), and h_t the shape (B, H). The
-# products x_tᵀ da_t and h_{t−1}ᵀ da_t then sum over the batch by themselves; for db, we sum da_t
-# over the batch. The backward pass also returns dh_0 = da_1 Uᵀ.
+# products for dW and dU then sum over the batch by themselves; for db, we sum da_t. The backward
+# pass also returns dh_0 = da_1 Uᵀ.
 #
 # So a gradient goes back by one step in two operations: a multiplication by 1 − h_t², element by
-# element, and a product with Uᵀ. The question is what these two do over many steps.
+# element, and a product with Uᵀ.
 #
 # > **Exercise.** Write the backward pass of tanh yourself, and that of the sigmoid,
 # > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
@@ -270,8 +267,8 @@ class PlainRNN(Module):
 # ## Check
 #
 # We check the derivation on six steps of three sequences. In the report, input[0] is xs, and
-# input[1] is h_0. Then we compare it with the library's RNN, which the library calls a *cell*. It
-# computes x_t W for all steps in one product, so this is a real comparison.
+# input[1] is h_0. Then we compare it with the library's RNN, which the library calls a *cell*, and
+# which computes x_t W for all steps in one product.
 
 # %%
 rng = np.random.default_rng(2)
@@ -338,10 +335,9 @@ assert "(xs, after, after)" in str(report)
 #
 # ## How much of the gradient arrives
 #
-# We return to the failing task. With n = 4, the question mark is step 6, and the first symbol is 5
-# steps earlier. In general, the question mark is step T = n + 2, n + 1 steps after the first
-# symbol. How much of the gradient travels that far? The **share** that is left after d steps is the
-# length of the gradient at h_{T−d}, divided by its length at h_T. We will find that it is about
+# We return to the failing task. The question mark is step T = n + 2, so the gradient must go back
+# n + 1 steps to the first symbol. The **share** that is left after d steps is the length of the
+# gradient at h_{T−d}, divided by its length at h_T. We will find that it is about
 #
 #     share ≈ (g · rms(1 − h²))^d
 #
@@ -349,8 +345,8 @@ assert "(xs, after, after)" in str(report)
 # vector, and the root mean square (rms) of the slopes of the tanh.
 #
 # First, take a network of one unit. Its U is a single number u, and each step back multiplies the
-# gradient by (1 − h²) u. Let u = 1.8. What is left of the gradient after 20 steps if h is always
-# 0.1? And if h is always 0.9?
+# gradient by (1 − h²) u. Let u = 1.8. What is left of it after 20 steps if h is always 0.1? And if
+# h is always 0.9?
 
 # %%
 for h in (0.1, 0.9):
@@ -366,14 +362,17 @@ for h in (0.1, 0.9):
 #
 #     dh_{t−1} = (dh_t ∘ (1 − h_t²)) Uᵀ = dh_t J_t        with J_t = diag(1 − h_t²) Uᵀ
 #
-# Here diag(s) is a matrix with s on its diagonal, and zeros elsewhere. J_t is the **Jacobian** of
-# the step: it holds the derivatives of h_t with respect to h_{t−1}. Going back d steps multiplies d
-# of these matrices:
+# Here diag(s) is the matrix with s on its diagonal. J_t, the **Jacobian** of the step, holds the
+# derivatives of h_t with respect to h_{t−1}. Going back d steps multiplies d of these matrices:
 #
 #     dh_{T−d} = dh_T J_T J_{T−1} … J_{T−d+1}
 #
 # Such a product, too, usually shrinks or grows exponentially (Hochreiter 1991; Bengio et al. 1994),
-# so one factor per step may describe it.
+# so one factor per step may describe it. Ours rests on three assumptions, to be tested together:
+#
+# 1. The gradient is spread evenly over the units.
+# 2. After the slopes, its direction is random as far as Uᵀ is concerned.
+# 3. One rms serves for the slopes of all units, steps and sequences.
 #
 # **The matrix.** The gain g of U is the rms of the lengths of v U, for many vectors v of length 1
 # in random directions. Square element j of v U:
@@ -405,16 +404,14 @@ v /= np.linalg.norm(v, axis=1, keepdims=True)       # random directions, length 
 print(f"gain {gain(U):.3f}, measured with Uᵀ {rms(np.linalg.norm(v @ U.T, axis=1)):.3f}")
 
 # %% [markdown]
-# **The tanh.** It multiplies the gradient by the slopes s = 1 − h². If the gradient is spread
-# evenly, with the same number c for each of the H units, its length changes by the factor
+# **The tanh.** It multiplies the gradient by the slopes s = 1 − h². If the gradient has the same
+# number c for each of the H units (assumption 1), its length changes by the factor
 #
 #     √(Σ_k c² s_k²) / √(H c²) = √(Σ_k s_k² / H) = rms(s)
 #
-# **The estimate.** The two factors may be multiplied if the slopes leave the gradient in a
-# direction that is nothing special to Uᵀ. Then Uᵀ lengthens it about g times, like a random vector,
-# so each step back multiplies its length by about g · rms(1 − h²). The even spread and the
-# direction are assumptions, which a measurement must test. The estimate needs only U and the states
-# of one forward pass. The rms is taken over all units, steps and sequences.
+# **The estimate.** Then Uᵀ multiplies the length by about g (assumption 2). With assumption 3, each
+# step back multiplies it by about g · rms(1 − h²). The estimate needs only U and the states of one
+# forward pass.
 #
 # Try it on our network with a pencil. Before training, the states are small and the slopes nearly
 # 1, so the factor is about g. The mean square of the numbers in U, drawn uniformly from −0.1 to
@@ -474,9 +471,10 @@ for n, right in zip(DISTANCES, small):
 # %% [markdown]
 # The estimate holds: per step, it is right within a tenth. Over the 33 steps of n = 32, such errors
 # multiply to a factor of 5. At n = 4, where the network learnt, a few thousandths of the gradient
-# arrive, but at n = 8, where it failed, less than a ten-thousandth. Then the distant steps are a
-# tiny part of the sum dU, so the near steps are likely to decide where U moves. Adam does not
-# change that, because it rescales each number of the sum as a whole.
+# arrive, but at n = 8, where it failed, less than a ten-thousandth. Almost all of the sum dU then
+# comes from the near steps, so they are likely to decide where U moves. For U, Adam does not change
+# that: it rescales each number of the finished sum, not its terms. It can enlarge only what comes
+# from far alone, the gradient of the first symbol's embedding.
 #
 # ## A better start
 #
@@ -510,52 +508,61 @@ show(draw_recall(LEARNT), "02_recall")
 # %% [markdown]
 # It was not luck: 17 of 20 networks learn n = 8 with U orthogonal, and only one with U small.
 #
-# One doubt remains: did the better start help the *gradient* on its way back, or the *symbol* on
-# its way forward? If we change h_1 by a small δ, then h_2 changes by about δ J_2ᵀ, and h_T by about
-# δ J_2ᵀ J_3ᵀ … J_Tᵀ. These are the same matrices, transposed. So a start that lets the gradient
-# reach h_1 also lets the symbol reach h_T, and this experiment cannot tell which of the two helps.
+# One doubt remains: did the orthogonal start help the *gradient* on its way back, or the *symbol*
+# on its way forward? If we change h_1 by a small δ, then h_2 changes by about δ J_2ᵀ, and h_T by
+# about δ J_2ᵀ J_3ᵀ … J_Tᵀ. These are the same matrices, transposed. So a start that lets the
+# gradient reach h_1 also lets the symbol reach h_T, and this experiment cannot tell which of the
+# two helps.
 #
 # ## How far back can it learn?
 #
 # In 400 training steps, the largest n that most networks learn is 4 with U small, and 8 with U
-# orthogonal. Could we have predicted that? The share before training predicted which start is
-# better: at n = 4, 8 and 16, more networks learn from the start with the larger share. But it did
-# not predict the largest n. With U small, a share of about 0.004 is enough for most networks at
-# n = 4, while with U orthogonal, 0.23 is not enough for most at n = 16.
+# orthogonal. Could we have predicted that? The share before training predicted which of the two
+# starts is better: at n = 4, 8 and 16, more networks learn from the one with the larger share. But
+# it did not predict the largest n. With U small, a share of about 0.004 is enough for most networks
+# at n = 4, while with U orthogonal, 0.23 is not enough for most at n = 16.
 #
 # Nor does the share predict how a long training ends. We took five networks with U small that had
-# failed at n = 8 after 400 steps, and trained each again, for up to 4,000. Three of them learn the
-# task, and two learn a part of it. Here is one of each kind:
+# failed at n = 8 after 400 steps, and trained each again, for 4,000. Three of them learn the task,
+# and two a part of it.
+#
+# The figure shows one of each kind. A dotted line is the share before training. We measured every
+# 10 steps, and a hollow point is the last measurement before the answers improve.
 
 # %% tags=["training"]
 show(draw_wait({11: "learns the task", 13: "stops halfway"}), "02_wait")      # code: answer 5
 last, before, after, right, loss, below = np.array(list(WAKING.values())).T
 print("all five networks, at the last measurement before the answers improve:")
-print(f"  right answers {right.min():.2f} to {right.max():.2f}; loss {loss.min():.2f} to "
+print(f"  right answers: {right.min():.2f} to {right.max():.2f}; loss: {loss.min():.2f} to "
       f"{loss.max():.2f}, by guessing {np.log(4):.2f}")
-print(f"  the share is at least {(after / before).min():.0f} times its first value, and was last "
-      f"below it {(last - below).min():.0f} to {(last - below).max():.0f} steps earlier")
+print(f"  share: at least {(after / before).min() // 1:.0f} times that before training")
+print(f"  share last below that before training: {(last - below).min():.0f} to "
+      f"{(last - below).max():.0f} steps earlier")
 
 # %% [markdown]
-# A dotted line marks the first value of each share. A hollow point is the last of the measurements,
-# 10 steps apart, before the answers improve.
-#
 # A gradient that has almost vanished need not be the end. In the network that learns, the share
-# first falls by about four powers of ten, and then slowly grows again. It passes its first value
-# for good only in the last 40 of 3,130 steps, while the answers and the loss are still about those
-# of guessing. The order is the same in all five networks, but the two events are too close to tell
-# whether one causes the other.
+# rises for 20 steps, falls to less than a ten-thousandth of its value before training, then slowly
+# grows. From step 3,100 on, it stays above that value. At step 3,130, the hollow point, the network
+# still guesses, but 20 steps later, all its answers are right. In all five networks, the share
+# comes first, but too shortly before the answers to tell whether one causes the other.
 #
-# With 4,000 steps, one of five networks with U small learns even n = 32 (seed 12, answer 5). Its
-# share before training:
+# Once the answers improve, the share falls again, in both networks more than a hundredfold. We have
+# not tested why. With other training sequences, the two end the other way round (answer 5).
+#
+# With 4,000 steps, one of five networks with U small learns even n = 32:
 
 # %% tags=["training"]
 _, share = share_at_first(recall_model(32, is_orthogonal=False, seed=12)[0], 32)
-print(f"{share:.1e}")
+AFTER = 0.02            # the share after 4,000 training steps (code: answer 5)
+print(f"share before training {share:.1e}, after it {AFTER}")
 
 # %% [markdown]
-# Lesson 03 builds a path on which the gradient hardly shrinks. One sentence to take home from this
-# task: **the share before training tells which start is better, but not how far a network gets.**
+# Practically nothing arrives at first, but a fiftieth does in the end. A tiny share need not be a
+# limit, because training changes it.
+#
+# One sentence to take home: **here, the share before training showed which of two starts was
+# better, but not how far a network gets.** In lesson 04, it fails to rank three starts of one cell.
+# Lesson 03 builds a path on which the gradient hardly shrinks.
 
 # %% [markdown]
 # ## Part B (optional): a model of letters
@@ -565,11 +572,11 @@ print(f"{share:.1e}")
 #
 # ### Cutting the gradient
 #
-# How can we train on a text of a million letters? The backward pass would need a million states in
-# memory, for a single step of training. Instead, the text is read in **windows**, short pieces that
-# follow one another. In **truncated** back-propagation through time, the *state* is **carried**
-# from one window to the next. But the gradient is cut at the border: what a window's first step
-# sends back, da Uᵀ, is thrown away. Here are two windows of three steps, in two colours:
+# For a text of a million letters, the backward pass would need a million states in memory, for a
+# single step of training. Instead, the text is read in **windows**, short pieces that follow one
+# another. In **truncated** back-propagation through time, the *state* is **carried** from one
+# window to the next, but the gradient is cut at the border: what a window's first step sends back,
+# da Uᵀ, is thrown away. Here are two windows of three steps, in two colours:
 
 # %%
 boxes = {f"h{t}": (f"h{mark}", 1.3 * t, 1.2, 0 if t < 4 else 1)
@@ -616,7 +623,7 @@ assert network < pairs - 0.9
 
 # %% [markdown]
 # A slash stands for the end of a verse. Many of the words exist, and you can pronounce most of the
-# others. Sentences and sense are another matter.
+# others, but the sentences make no sense.
 #
 # The **bits per letter** are the log2 of the perplexity, which lesson 01 defined. We measure them
 # on **held-out** text, which was not used for training. The network's memory saves about one bit
@@ -696,8 +703,8 @@ assert verse.endswith("flowing with mi") and share[12] < 0.1
 #
 # > **Exercise.** Write clipping yourself: `numpy-attention exercise start clipping`.
 #
-# A gradient that has vanished cannot be repaired like this. If we scale the whole gradient up, the
-# terms of the distant steps remain as small a part of dU as before.
+# A gradient that has vanished cannot be repaired by scaling it up as a whole, because the terms of
+# the distant steps remain as small a part of dU as before.
 
 # %% [markdown]
 # ## What others call it

@@ -127,19 +127,40 @@ def draw_recall(learnt):
     return figure
 
 
-# n = 8, U small, two seeds: before training and after every 200 steps, the share of the gradient
-# that arrives at the first symbol, and the share of right answers (code: answer 5)
-SHARES = {
-    11: (2.7e-5, 3.8e-9, 2.0e-9, 1.5e-9, 4.2e-9, 6.2e-9, 5.8e-9, 3.3e-9, 1.9e-8, 3.5e-8, 1.7e-7,
-        2.5e-7, 7.2e-7, 9.3e-7, 7.1e-6, 1.4e-5, 9.2e-4, 4.2e-4, 4.0e-4, 3.6e-4, 2.7e-4),
-    13: (4.0e-5, 1.7e-6, 5.9e-6, 4.9e-7, 5.7e-7, 5.4e-6, 2.5e-6, 3.0e-5, 2.7e-4, 4.6e-7, 2.8e-7,
-        3.8e-7, 3.0e-7, 3.9e-7, 2.9e-7, 1.4e-6, 7.6e-7, 2.7e-7, 3.2e-7, 2.0e-7, 6.0e-7),
+# n = 8, U small, two seeds: log10 of the share of the gradient that arrives at the first symbol,
+# and right answers in % (from step 10 on; code: answer 5). Of the measurements, one every 10 steps,
+# all are here up to step 50 and within 200 steps of the hollow point, otherwise one in five.
+LOG_SHARES = {
+    11: (-4.6, -3.5, -3.2, -6.0, -7.4, -8.1, -8.3, -8.4, -8.4, -8.4, -8.5, -8.7, -8.7, -8.8,
+         -9.0, -9.0, -8.8, -8.7, -8.6, -8.6, -8.4, -8.1, -8.4, -8.2, -8.2, -8.1, -8.2, -8.1, -8.2,
+         -8.2, -8.4, -8.4, -8.5, -8.4, -8.3, -7.7, -7.7, -7.6, -8.0, -7.6, -7.5, -7.4, -7.1, -7.2,
+         -6.8, -6.7, -6.6, -6.5, -6.6, -6.8, -6.4, -5.9, -6.1, -6.2, -6.3, -6.3, -6.0, -6.0, -5.4,
+         -5.6, -5.1, -5.1, -5.6, -4.9, -4.9, -5.2, -5.5, -5.7, -5.1, -4.9, -4.9, -4.8, -4.6, -4.6,
+         -4.5, -4.4, -4.5, -5.0, -5.0, -4.6, -3.8, -0.9, -3.8, -0.9, -0.3, -0.6, -1.7, -2.6, -2.9,
+         -3.0, -3.0, -3.1, -3.2, -3.2, -3.3, -3.3, -3.3, -3.3, -3.3, -3.3, -3.3, -3.3, -3.3, -3.3,
+         -3.3, -3.4, -3.4, -3.4, -3.4, -3.4, -3.4, -3.4, -3.4, -3.4, -3.5, -3.5, -3.5, -3.6),
+    13: (-4.4, -2.8, -3.2, -5.5, -5.8, -5.8, -6.0, -6.1, -5.8, -6.1, -5.8, -6.2, -5.2, -5.7,
+         -5.7, -5.6, -6.3, -6.2, -6.0, -6.4, -6.2, -6.4, -5.9, -6.3, -5.3, -5.8, -5.6, -5.7, -5.6,
+         -5.1, -5.3, -5.3, -4.5, -4.9, -5.0, -5.0, -4.8, -4.8, -4.9, -4.8, -4.7, -4.4, -4.6, -4.6,
+         -4.2, -3.1, -2.6, -3.4, -3.6, -3.4, -3.4, -3.6, -3.6, -3.2, -2.3, -1.2, -2.2, -4.6, -5.7,
+         -6.0, -6.4, -6.5, -6.5, -6.4, -6.4, -6.4, -6.4, -6.4, -6.3, -6.3, -6.3, -6.3, -6.4, -6.3,
+         -6.2, -6.4, -6.6, -6.6, -6.6, -6.5, -6.4, -6.4, -6.5, -6.5, -6.2, -6.5, -6.2, -6.0, -6.1,
+         -6.4, -6.3, -5.9, -6.3, -6.5, -5.8, -6.0, -5.7, -5.8, -6.0, -6.3, -6.2, -6.1, -6.1, -6.2,
+         -6.3, -6.6, -6.7, -6.8, -6.7, -6.5, -7.2, -6.5, -6.1, -6.7, -6.6, -6.7, -6.5, -6.2),
 }
 RIGHT = {
-    11: (0.06, 0.22, 0.23, 0.22, 0.28, 0.25, 0.28, 0.23, 0.22, 0.27, 0.28, 0.22, 0.27, 0.23, 0.23,
-        0.28, 1.00, 1.00, 1.00, 1.00, 1.00),
-    13: (0.00, 0.23, 0.22, 0.27, 0.27, 0.23, 0.22, 0.28, 0.23, 0.51, 0.50, 0.51, 0.50, 0.51, 0.51,
-        0.51, 0.50, 0.55, 0.55, 0.50, 0.50),
+    11: (22, 27, 22, 22, 27, 28, 22, 22, 22, 23, 27, 23, 28, 22, 27, 22, 27, 23, 23, 28, 28,
+         22, 22, 25, 22, 22, 22, 28, 22, 23, 28, 23, 23, 28, 28, 22, 22, 23, 27, 27, 22, 23, 28, 28,
+         23, 27, 28, 22, 25, 28, 23, 27, 27, 28, 27, 23, 22, 28, 22, 23, 22, 27, 27, 23, 23, 23, 22,
+         22, 28, 28, 28, 28, 28, 23, 22, 22, 28, 23, 22, 22, 27, 27, 27, 85, 100, 100, 100, 100,
+         100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100,
+         100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100),
+    13: (28, 22, 28, 27, 23, 27, 22, 23, 28, 27, 27, 22, 23, 23, 28, 27, 27, 23, 22, 27, 22,
+         28, 23, 23, 28, 22, 22, 22, 28, 28, 23, 28, 22, 23, 28, 23, 27, 28, 28, 23, 27, 22, 28, 23,
+         28, 22, 29, 23, 22, 26, 28, 28, 22, 24, 34, 50, 50, 51, 50, 50, 55, 50, 51, 51, 51, 51, 50,
+         51, 51, 50, 50, 50, 55, 55, 55, 51, 50, 55, 50, 51, 51, 55, 51, 50, 50, 55, 55, 51, 51, 56,
+         55, 55, 51, 50, 51, 51, 51, 51, 55, 51, 50, 55, 50, 51, 55, 51, 50, 56, 55, 51, 55, 50, 50,
+         50, 51, 55, 50),
 }
 # five seeds, measured after every 10 steps: the last step with at most a third of the answers
 # right; the share before training and at this step; right answers and loss at this step; the last
@@ -150,26 +171,27 @@ WAKING = {8: (1120, 3.9e-5, 0.0010, 0.28, 1.39, 1050), 10: (1360, 3.6e-5, 0.0036
 
 
 def draw_wait(outcomes):
-    """Plot SHARES and RIGHT over the training steps; outcomes: {seed: how it ends}; → Figure."""
+    """Plot LOG_SHARES and RIGHT over the steps; outcomes: {seed: how it ends}; → Figure."""
     figure, (above, below) = plt.subplots(2, 1, figsize=(7, 5), layout="constrained", sharex=True)
     for place, (seed, outcome) in enumerate(outcomes.items()):
         step, first, share, right, *_ = WAKING[seed]
-        k = step // 200 + 1                         # where this measurement belongs in the curves
-        steps = np.insert(200 * np.arange(len(SHARES[seed])), k, step)
-        style = plotting.base.curve_style(place)
-        hollow = style | {"linestyle": "", "markerfacecolor": "white", "zorder": 3}
+        near = np.arange(step - 200, step + 201, 10)
+        steps = np.union1d(near, np.union1d(np.arange(0, 50, 10), np.arange(0, 4001, 50)))
+        style = plotting.base.curve_style(place) | {"marker": ""}
+        hollow = plotting.base.curve_style(place) | {"linestyle": "", "markerfacecolor": "white",
+                                                     "zorder": 3}
         above.axhline(first, color=style["color"], linestyle=":", linewidth=1, zorder=0)
-        above.semilogy(steps, np.insert(SHARES[seed], k, share), **style)
-        below.plot(steps[1:], np.insert(RIGHT[seed], k, right)[1:], **style)
+        above.semilogy(steps, 10.0**np.array(LOG_SHARES[seed]), **style)
+        below.plot(steps[1:], np.array(RIGHT[seed]) / 100, **style)
         above.plot(step, share, **hollow)
         below.plot(step, right, **hollow)
-        for ax, end in ((above, SHARES[seed][-1]), (below, RIGHT[seed][-1])):
+        for ax, end in ((above, 10.0**LOG_SHARES[seed][-1]), (below, RIGHT[seed][-1] / 100)):
             ax.annotate(outcome, (steps[-1], end), (8, 0), va="center", color=style["color"],
                         textcoords="offset points")
     below.axhline(0.25, color="grey", linestyle="--", zorder=0)
     below.annotate("guessing", (4000, 0.25), (8, 8), textcoords="offset points", color="grey")
     above.set(ylabel="share of the gradient\nthat arrives (log scale)", xlim=(-100, 5150),
-              title="The share passes its first value just before the answers improve")
+              title="The share rises just before the answers improve, then falls again")
     below.set(xlabel="training steps", ylabel="right answers (1: all)", ylim=(0, 1.06),
               xticks=range(0, 4001, 1000))
     return figure
