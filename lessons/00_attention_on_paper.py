@@ -81,14 +81,14 @@ for j, (word, score) in enumerate(zip(words, scores), 1):
 #
 # **Step 2: weights.** To average the words we need weights that are positive and add up to 1, but
 # scores can be any numbers, even negative ones. So we first replace each score by exp(e_j), a power
-# of Euler's number, because this power is always positive and grows with the score. Then we divide
-# each of the six results by their sum. The two operations together are the *softmax*:
+# of Euler's number. This power is always positive, and it becomes 2.72 times as large if the score
+# rises by 1. Then we divide each of the six powers by their sum. The two operations together are
+# the *softmax*:
 #
 #     α_j = exp(e_j) / Σ_k exp(e_k)
 #
 # Your pencil needs only three powers: exp(0) = 1, exp(1) = 2.72 and exp(2) = 7.39. Four words have
-# the power 1, "on" has 2.72, and "mat" has 7.39, so the sum is 4 + 2.72 + 7.39 = 14.11. What weight
-# does "mat" get?
+# the score 0, so the sum is 4 + 2.72 + 7.39 = 14.11. What weight does "mat" get?
 
 # %%
 powers = np.exp(scores)
@@ -110,7 +110,7 @@ assert np.isclose(weights.sum(), 1)
 #
 # Only "cat" and "mat" contribute to the first number of c, because every other word has 0 there.
 # With rounded weights, the first number is 0.07 · 2 + 0.52 · 1. Compute it, and then the other two
-# numbers. (Your results may differ by one hundredth, because the weights are rounded.)
+# numbers. (The rounding may change them by one hundredth.)
 
 # %%
 context = np.zeros(3)
@@ -121,13 +121,13 @@ print(f"the context: who {context[0]:.2f}, done {context[1]:.2f}, where {context
 print("each word · the context:", np.array([x @ context for x in X]).round(2))
 
 # %% [markdown]
-# So the answer to "where?" is mostly "mat". The largest number of the context is the one for where.
-# The number for who is about half as large. Most of it comes from the mat, which is also a thing,
-# and the rest from the cat. Little is left of what is done.
+# So the answer to "where?" is mostly "mat", and the largest number of the context is the one for
+# where. The number for who is about half as large, mostly because the mat is also a thing. Little
+# is left of what is done.
 #
-# A model computes with the context, for example to find the word that is most like it. If we score
-# each word against the context, again with the dot product, "mat" comes first with 3.15, far ahead
-# of "cat" with 1.33. Here are the weights and the context as bars:
+# A model computes with the context. It can, for example, score each word against the context, again
+# with the dot product: "mat" comes first, with 3.15. ("cat" is ahead of "on" only because its
+# vector is twice as long. Question 6 returns to long vectors.) The weights and the context as bars:
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
@@ -252,12 +252,13 @@ assert 0 < crossing < 1
 #
 # No curve jumps. A small change in the question makes a small change in every weight, and therefore
 # in the context. That is why we use the softmax and do not simply take the best word: what changes
-# smoothly has a derivative, and what has a derivative can be improved step by step. The rule "take
-# the best word" jumps, so its derivative is 0 between the jumps and does not exist at a jump.
+# smoothly has a derivative, and what has a derivative can be improved step by step. If we took the
+# best word, the context would jump, and its derivative would be 0 between two jumps and undefined
+# at a jump.
 #
-# And why does the factor of 3 make the differences easier to see? A longer query asks *louder*: its
-# length decides how much more weight the best word gets than the others. To see this, we ask
-# "where?" with the query s q, and let the loudness s grow from 0 to 6.
+# And why does the factor of 3 make the differences easier to see? A longer query asks *louder*, so
+# the best word is further ahead of the others. To see this, we ask "where?" with the query s q, and
+# let the loudness s grow from 0 to 6.
 
 # %%
 loudness = np.linspace(0, 6, 61)
@@ -346,11 +347,11 @@ show(ax, "00_every_word")
 #
 # In this example, the keys are eight hours of a day, the values are the temperatures measured at
 # these hours, and the query is the hour that we ask about. Any function of query and key can be the
-# score, if it is high for the keys that we want, here those near the query. The dot product of two
-# single numbers is just hour · key, so the largest key, 22, would win at any hour after midnight.
-# Instead, we let the score fall with the square of the key's distance from the query. The width h
-# decides which distances count as near. (The division by 2 makes h the standard deviation of a bell
-# curve.)
+# score. It only has to be high for the keys that we want, which here are the hours near the query.
+# The dot product of two single numbers is just hour · key, so the largest key, 22, would win at any
+# hour after midnight. Instead, we let the score fall with the square of the key's distance from the
+# query. The width h decides which distances count as near. (The division by 2 makes h the standard
+# deviation of a bell curve.)
 
 
 # %%
@@ -364,6 +365,9 @@ def look_up(hour, hours, values, h):
 
 hours = np.array([2.0, 5.0, 8.0, 10.0, 13.0, 16.0, 19.0, 22.0])
 temperatures = np.array([9.0, 7.0, 11.0, 15.0, 20.0, 21.0, 16.0, 12.0])
+print(f"the mean of the eight measurements: {temperatures.mean():.1f} °C")
+
+# %%
 asked = np.linspace(0, 24, 1441)                # every minute
 figure, ax = plt.subplots(figsize=(7.5, 3.8), layout="constrained")
 for h, line, colour in ((0.3, "-", 0), (1.5, "--", 1), (24.0, "-.", 2)):
@@ -371,9 +375,6 @@ for h, line, colour in ((0.3, "-", 0), (1.5, "--", 1), (24.0, "-.", 2)):
     ax.plot(asked, found, line, color=plotting.COLOURS[colour], label=f"h = {h:g} hours")
     print(f"h = {h:g} hours: answers from {found.min():.1f} to {found.max():.1f} °C")
 ax.plot(hours, temperatures, "ko", label="measured")
-print(f"the mean of the eight measurements: {temperatures.mean():.1f} °C")
-
-# %%
 ax.set_xticks(range(0, 25, 3))
 ax.set_xlabel("hour asked for")
 ax.set_ylabel("temperature, °C")
@@ -387,10 +388,10 @@ print(f"at 12 o'clock, when nobody measured: {noon:.1f} °C")
 # Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). In `look_up`, the score
 # is −distance² times 1 / (2h²), and this factor does what the loudness s did before. So a small h
 # asks loudly, and the answer is nearly the value of the nearest key: the curve of h = 0.3 hours is
-# a staircase. A large h whispers, and the answer is nearly the mean, whatever the hour, because
-# with h = 24, even a distance of 24 hours lowers the score by only 1/2. In between, h = 1.5 hours
-# gives a smooth curve, with a sensible answer even for 12 o'clock. Attention is a dictionary that
-# blends its values.
+# a staircase. A large h whispers: with h = 24, even a distance of 24 hours lowers the score by only
+# 1/2. All eight weights are then similar, and the answer is nearly the mean at every hour. In
+# between, h = 1.5 hours gives a smooth curve, with a sensible answer even for 12 o'clock. Attention
+# is a dictionary that blends its values.
 #
 # A translator with attention looks things up in the same way, but its keys and queries are learnt,
 # so that "near" comes to mean "useful for the next word".

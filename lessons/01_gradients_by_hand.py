@@ -51,9 +51,9 @@ np.set_printoptions(precision=4, suppress=True)
 #     p = softmax(z)          (5,)   p_v = exp(z_v) / Σ_k exp(z_k), so they add up to 1
 #     L = −log p_y            ()     how surprised the model is by the letter y
 #
-# The last line is the loss, called the cross-entropy. It is 0 if the model was sure of y, and
-# larger the less the model expected y. In the code, a letter is its position in the alphabet, its
-# *id*. We draw random parameters, and look at every value.
+# The last line is the loss, called the cross-entropy. It is 0 if the model was sure of y, and it
+# grows as p_y falls. In the code, a letter is its position in the alphabet, its *id*. We draw
+# random parameters, and look at every value.
 
 # %%
 alphabet = "abcde"
@@ -142,10 +142,10 @@ show(figure, "01_pull")
 # *against* the gradient to make L smaller. The more the model had expected a wrong letter, the
 # harder its score is pushed down.
 #
-# **The line z = W h + b.** With indices, it is z_v = Σ_j W_vj h_j + b_v. To find the gradient of a
-# number on the right-hand side (h_j, W_vj or b_v), take every score z_v that uses the number,
-# multiply dz_v by the derivative of z_v with respect to the number, and add up the products. Only
-# one score uses b_v, and only one uses W_vj, but all scores use h_j:
+# **The line z = W h + b.** With indices, it is z_v = Σ_j W_vj h_j + b_v. What is the gradient of
+# one number on the right-hand side: h_j, W_vj or b_v? Ask which scores use it. Each such score z_v
+# contributes dz_v times its derivative with respect to the number, and the contributions add up.
+# Only one score uses b_v, and only one uses W_vj, but all scores use h_j:
 #
 #     db_v  = dz_v
 #     dW_vj = dz_v h_j            a matrix: one row for each score, one column for each number of h
@@ -179,7 +179,7 @@ for letter, row in zip(alphabet, measured):
 assert np.allclose(dE, measured, atol=1e-8)
 
 # %% [markdown]
-# Only the row of "b" has a gradient other than 0: dh. The backward pass for one pair is complete.
+# Only the row of "b" has a gradient, dh, and the backward pass for one pair is complete.
 #
 # ## Many pairs at once
 #
@@ -192,20 +192,26 @@ assert np.allclose(dE, measured, atol=1e-8)
 #     p = softmax(z), by rows    (N, V)
 #     L = −1/N Σ_n log p_n,y_n   ()
 #
-# One practical problem is that exp(z) overflows for a z of 800. But p does not change if we add the
-# same constant to all scores of a row. So we first subtract the row's largest score, and no
-# exponential is larger than e⁰ = 1.
+# A score of 800 would make exp(z) overflow. But p does not change if we add the same constant to
+# all scores of a row. So we first subtract the row's largest score, and no exponential is larger
+# than e⁰ = 1.
 #
-# In the backward pass, the mean divides every dz by N:
+# What is the gradient of z now? Each exercise is a file with a gap, as in lesson 00:
+#
+# > **Exercise.** Write dz yourself: `numpy-attention exercise start cross-entropy`.
+#
+# Each row is as before, but the mean divides every dz by N:
 #
 #     dz = (p − onehot(y)) / N   row n of onehot(y) is the one-hot vector of y_n
 #
-# Each exercise is a file with a gap, as in lesson 00, now for a backward pass:
-#
-# > **Exercise.** Write it yourself: `numpy-attention exercise start cross-entropy`.
-#
 # All N pairs use the same E, W and b, so each of the three receives a gradient from every pair, and
-# these gradients **add up**:
+# these gradients **add up**. With this rule, you can write the rest: h = E[x], and z = h Wᵀ + b, a
+# *linear layer*.
+#
+# > **Exercise.** Write both backward passes: `numpy-attention exercise start embedding`, then
+# > `numpy-attention exercise start linear`.
+#
+# The result:
 #
 #     db = Σ_n dz_n              every pair used b
 #     dW = dzᵀ h                 every pair used W: Σ_n dz_n h_nᵀ as a product (V, N)(N, D)
@@ -214,15 +220,9 @@ assert np.allclose(dE, measured, atol=1e-8)
 #
 # The last line is a product, too: E[x] is onehot(x) E, so dE is onehot(x)ᵀ dh.
 #
-# > **Exercise.** Write it yourself: `numpy-attention exercise start embedding`.
-#
-# The other three lines are the backward pass of a *linear layer*.
-#
-# > **Exercise.** Write it yourself: `numpy-attention exercise start linear`.
-#
 # Here is the whole model in plain NumPy. Its base class `Module` turns the array fields into
-# parameters. `forward` also returns a *cache* with the arrays that `backward` needs. `dloss` is the
-# gradient of the final loss with respect to L, so it is 1 if L is the final loss.
+# parameters. `forward` also returns a *cache* with the arrays that `backward` needs. If L is only a
+# part of a larger loss, `dloss` is the gradient of that loss with respect to L. Otherwise it is 1.
 
 
 # %% tags=["plain"]
@@ -285,11 +285,12 @@ assert np.allclose(grads.E, dE)
 #     L(w ± ε) = L ± ε L' + ε² L''/2 ± ε³ L'''/6 + …              Taylor series
 #     (L(w + ε) − L(w − ε)) / (2ε) = L' + ε² L'''/6 + …
 #
-# In the difference, the terms with an even power of ε cancel. So for small ε, the error of this
-# *central* difference is at most a constant times ε², while that of the one-sided difference,
-# (L(w + ε) − L(w)) / ε, is about a constant times ε. For training, two forward passes for every
-# number of every parameter would be hopelessly slow. For checking they are perfect, because they
-# use no line of the backward pass.
+# In the difference, the terms with an even power of ε cancel. So in general, the error of this
+# *central* difference shrinks like ε², but that of the one-sided difference, (L(w + ε) − L(w)) / ε,
+# only like ε.
+#
+# For training, two forward passes for every number of every parameter would be hopelessly slow. For
+# checking they are perfect, because they use no line of the backward pass.
 
 
 # %%
@@ -347,9 +348,8 @@ print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
 # %% [markdown]
 # ## The same as the library
 #
-# The library splits the Bigram in two: `Embedding` looks up the rows h, and `Output`, where our W
-# is called `words.E`, computes the scores and the loss. This loss is the *sum* of −log p, not the
-# mean, so we divide it by 7, and pass 1/7 to scale the gradients.
+# The library's `Embedding` and `Output` together compute our model, with W in `words.E`, and the
+# *sum* of the seven losses instead of their mean, so 1/7 scales the gradients.
 
 # %%
 embedding = Embedding(tiny.E)
@@ -359,8 +359,6 @@ output_grad = output.zeros_like()
 rows_read, embedding_cache = embedding.forward(xs)
 total, drows = output.loss_and_grad(rows_read, ys, 1 / 7, output_grad)
 embedding.backward(drows, embedding_cache, embedding_grad)
-
-# %%
 assert np.isclose(total / 7, loss, rtol=1e-12)
 assert np.allclose(grads.E, embedding_grad.E, rtol=1e-10)
 assert np.allclose(grads.W, output_grad.words.E, rtol=1e-10)
@@ -397,8 +395,8 @@ assert "grads.E[x] += dz @ self.W" in str(report)
 # Read the report line by line. Only E is wrong. db and dW, which are computed from dz, are right,
 # so dz is almost certainly right, too. That leaves the last line of `backward`. The report names
 # this line and its mistake, which gradcheck finds by trying small edits of the line until one makes
-# all gradients right. It also shows one wrong element, [2, 1]: letter 2 was read three times, and
-# only the last of the three was added.
+# all gradients right. It also shows one wrong element, [2, 1], computed with the random dloss:
+# letter 2 was read three times, and only the last of the three was added.
 #
 # The second bug forgets to divide by N, although the forward pass takes the *mean* of N losses.
 
@@ -424,9 +422,9 @@ print(f"wrong ÷ right: from {ratios.min():.6f} to {ratios.max():.6f}")
 #
 # ## What a check cannot see
 #
-# A bug can pass the check, because a check compares numbers at *one* point: for one input and one
-# value of the parameters. If a wrong backward pass happens to give the right gradient there, the
-# bug stays hidden. For example, give LastWins letters that are all different:
+# A check compares numbers at *one* point: for one input and one value of the parameters. If a wrong
+# backward pass happens to give the right gradient there, the bug stays hidden. For example, give
+# LastWins letters that are all different:
 
 
 # %%
@@ -446,8 +444,8 @@ print("LastWins, where no letter occurs twice:", said)
 assert said == "PASSES"
 
 # %% [markdown]
-# The bug is still in the code, but these letters do not reveal it. So **check with ids that occur
-# twice**, and in later lessons with masks and with several time steps.
+# These letters do not reveal the bug. So **check with ids that occur twice**, and in later lessons
+# with masks and with several time steps.
 #
 # The next bug is a matrix transposed by mistake, dh = dz Wᵀ instead of dh = dz W. We check it four
 # times: with D = 3, and three times with D = V = 5, where W is random, then symmetric, then 0.
@@ -472,10 +470,10 @@ print("…and W symmetric:  ", verdict(Exchanged(square.E, symmetric, square.b),
 print("…and W = 0:        ", verdict(Exchanged(square.E, 0 * square.W, square.b), xs, ys))
 
 # %% [markdown]
-# Two of the four find the bug. With D = 3, the shapes do not fit, and NumPy raises an error at
-# once. With D = V = 5 they fit, so only the numbers can reveal the bug. They do not if W is
-# symmetric, because then Wᵀ is W, so **choose sizes that all differ**. Nor do they if W = 0, a
-# common initial value, because the right dh and the wrong dh are both 0, so **check at random
+# Two of the four checks find the bug. With D = 3, the shapes do not fit, and NumPy raises an error
+# at once. With D = V = 5 they fit, so only the numbers can reveal the bug, and with a random W they
+# do. If W is symmetric, Wᵀ is W, and the bug is invisible: **choose sizes that all differ**. It is
+# invisible again if W is 0, a common initial value, because both dh are then 0: **check at random
 # parameters, including the biases**. `randomize` draws them.
 #
 # The last bug is the deepest, because its backward pass contains no mistake at all. It is the
@@ -545,7 +543,7 @@ for place, (name, errors) in enumerate(curves.items()):
 ax.axhline(1e-6, color="grey", linewidth=1, label="allowed by gradcheck")
 ax.set_xlabel("ε")
 ax.set_ylabel("error ÷ largest element of dW")
-ax.set_title("left of the minimum: rounding; right: Taylor's remainder")
+ax.set_title("left: rounding; right: Taylor's remainder")
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 show(ax, "01_epsilon")
 
@@ -693,12 +691,12 @@ show(figure, "01_table")
 
 # %% [markdown]
 # The model saw 500 pairs at a time, and never a table of counts. Yet the likely pairs of letters
-# (or space) are near the line, where learnt and counted probabilities agree. In the grey band are
-# the pairs that never occur. Their learnt probabilities are small, but not 0, so after a "q"
-# (orange), the model is a little less sure of "u" than it should be.
+# (or space) are near the line, where learnt and counted probabilities agree. Below 10⁻³ the points
+# spread, mostly upwards: the model learns rare pairs only roughly, and makes most too likely. In
+# the grey band are the pairs that never occur. Their learnt probabilities are small, but not 0, so
+# after a "q" (orange), the model is a little less sure of "u" than it should be.
 #
-# Now let the model write. We begin with a "t", draw the next letter from p(y | x), then the letter
-# after that one, and so on.
+# Now let the model write. We begin with a "t", and draw each next letter from p(y | x).
 
 # %% tags=["training"]
 letters = [vocabulary.encode("t")[0]]
@@ -716,7 +714,7 @@ print("it writes:", "".join(vocabulary.decode(letters)).replace("\n", " / "))
 #
 # The last exercise prepares for attention, which needs the softmax without the logarithm: given any
 # dp, what is dz? Write p_j = u_j / Z with u_j = exp(z_j) and Z = Σ_i u_i. The score z_k occurs only
-# in u_k and in Z. Both have the derivative u_k with respect to z_k, so the quotient rule gives
+# in u_k and in Z, and the derivative of each with respect to z_k is u_k. So the quotient rule gives
 #
 #     ∂p_j/∂z_k = [j = k] u_j / Z − u_j u_k / Z² = p_j ([j = k] − p_k)
 #
@@ -744,9 +742,10 @@ p = softmax()
 check_gradient("dz", p * (dp - p @ dp), lambda: dp @ softmax(), z)
 
 # %% [markdown]
-# This explains the nudge of lesson 00. There, α was the softmax of the scores, and the context was
-# c = Σ_j α_j x_j. Let L be one component of c. Then dα_j is the same component of x_j, and Σ_j α_j
-# dα_j is L itself. So the slope of c for score j is α_j (x_j − c), as lesson 00 measured.
+# This explains the nudge of lesson 00. In its letters, α is the softmax of the scores e, x_j is the
+# vector of word j, and c is Σ_j α_j x_j. Take one component of c as the loss. Then dα_j is that
+# component of x_j, and Σ_j α_j dα_j is the loss itself. So our formula, with α for p and e for z,
+# becomes de_j = α_j (x_j − c) for each component: the slope that lesson 00 measured.
 
 # %% [markdown]
 # ## What others call it
