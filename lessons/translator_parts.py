@@ -8,6 +8,7 @@ import numpy as np
 
 from numpy_attention.data.batching import pair_batch
 from numpy_attention.data.datasets.corpora import load_parallel
+from numpy_attention.data.vocabulary import SPECIAL_TOKENS
 from numpy_attention.models.rnnsearch import RNNSearch
 from numpy_attention.experiments.runs.saved import CHECKPOINT
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
@@ -46,17 +47,20 @@ def trained_translator(pairs, name, settings, epochs, rate, seed=0, folder=None,
 # ---- lesson 05's measures ------------------------------------------------------------------------
 
 
-def right_when_fed(translator, pairs):
+def right_when_fed(translator, pairs, only_symbols=False):
     """For each pair, whether each of its target ids, </s> last, is the most likely: (T + 1,) bools.
 
-    The decoder is fed the words before from the pair, not its own.
+    The decoder is fed the words before from the pair, not its own. only_symbols: the special ids,
+    </s> among them, are left out of the choice.
     """
     found = []
     for pair in pairs:
         batch = translator.batches([pair]).batch([0])
         read_out, _, _ = translator.model.forward(batch)
-        likeliest = translator.model.output.log_probabilities(read_out).argmax(1)
-        found.append(likeliest == batch.target_out[:, 0])
+        log_p = translator.model.output.log_probabilities(read_out)
+        if only_symbols:
+            log_p[:, :len(SPECIAL_TOKENS)] = -np.inf
+        found.append(log_p.argmax(1) == batch.target_out[:, 0])
     return found
 
 
