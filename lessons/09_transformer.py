@@ -4,7 +4,7 @@
 # **You will be able to** write an encoder layer forward and backward, and explain what the mask,
 # the positional encodings, the residual connections and the norm are for.
 #
-# **Needs:** lesson 08. **Time:** 50 minutes to read, about a minute to run.
+# **Needs:** lesson 08. **Time:** 60 minutes to read, about a minute to run.
 #
 # Vaswani et al. (2017) built a translator without recurrence, so that in training no word has to
 # wait for the word before it. But recurrence does four jobs:
@@ -26,8 +26,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from course import caught, show
-from transformer_parts import (check_same_decoder, check_same_encoder, head_picture, largest_on,
-                               mark_repeated, positions_picture, trained, weights_of_heads)
+from transformer_parts import (check_same_decoder, check_same_encoder, divisors_held, head_picture,
+                               largest_on, mark_repeated, positions_picture, trained,
+                               weights_of_heads)
 
 from numpy_attention import metrics, plotting
 from numpy_attention.data.datasets.corpora import load_parallel
@@ -51,49 +52,49 @@ np.set_printoptions(precision=3, suppress=True)
 # - *Feed-forward* parts compute with one word at a time. Heads only mix words, by weighted sums.
 #   With max(0, …), a feed-forward part computes what no weighted sum can.
 #
-# An encoder layer has two parts, and a decoder layer has three. The encoder is a stack of **N**
-# layers, and so is the decoder.
+# An encoder layer has two parts, and a decoder layer has three. Encoder and decoder are stacks of
+# **N** layers each.
 #
 # | symbol | shape | what it is |
 # |---|---|---|
-# | x | (T, d_model) | input of a layer (job 2 shows the first layer's) |
+# | x | (T, d_model) | input of a layer: the output of the one below; for the first, see job 2 |
 # | y, z, out | (T, d_model) | the stream after a layer's first part, its second and its third |
 # | heads(x, m) | (T, d_model) | attention: queries from x; keys and values from m (S, d_model) |
 # | FF(x) | (T, d_model) | max(0, x W_1 + b_1) W_2 + b_2; its hidden layer: d_ff numbers per word |
 # | M | (S, d_model) | the encoder's output for S source words; each decoder layer reads it |
+# | j, t | | positions in the source and in the target, from 0 (j ≤ t: job 3) |
 #
 # The figure is arranged like Figure 1 of the paper. Each orange box adds the result of a part to
-# the stream and normalizes the sum. Dashed frames are repeated N times.
+# the stream and normalizes the sum.
 
 # %%
 boxes = {
     "words": ("source words", 0, 0), "x": ("Embedding + Positional\nEncoding: x", 0, 1.3, 0),
     "heads": ("Multi-Head Attention\nheads(x, x)", 0, 2.6), "y": ("Add & Norm: y", 0, 3.9, 1),
     "FF": ("Feed Forward\nFF(y)", 0, 5.2), "z": ("Add & Norm: z", 0, 6.5, 1),
-    "M": ("M", 2.8, 6.5, 2), "words so far": ("target words so far", 5.8, 0),
-    "x'": ("Embedding + Positional\nEncoding: x", 5.8, 1.3, 0),
-    "heads'": ("Masked Multi-Head Attention\nheads(x, x), j ≤ t", 5.8, 2.6),
-    "y'": ("Add & Norm: y", 5.8, 3.9, 1),
-    "asks": ("Multi-Head Attention\nheads(y, M)", 5.8, 5.2),
-    "z'": ("Add & Norm: z", 5.8, 6.5, 1), "FF'": ("Feed Forward\nFF(z)", 5.8, 7.8),
-    "out": ("Add & Norm: out", 5.8, 9.1, 1),
-    "P": ("Linear, Softmax\nP(word) = softmax(out Eᵀ + b)", 5.8, 10.4),
+    "M": ("M", 0, 7.8, 2), "words so far": ("target words so far", 4.9, 0),
+    "x'": ("Embedding + Positional\nEncoding: x", 4.9, 1.3, 0),
+    "heads'": ("Masked Multi-Head Attention\nheads(x, x), j ≤ t", 4.9, 2.6),
+    "y'": ("Add & Norm: y", 4.9, 3.9, 1),
+    "asks": ("Multi-Head Attention\nheads(y, M)", 4.9, 5.2),
+    "z'": ("Add & Norm: z", 4.9, 6.5, 1), "FF'": ("Feed Forward\nFF(z)", 4.9, 7.8),
+    "out": ("Add & Norm: out", 4.9, 9.1, 1),
+    "P": ("Linear, Softmax\nP(word) = softmax(out Eᵀ + b)", 4.9, 10.4),
 }
 
 # %%
 arrows = [("words", "x"), ("x", "heads"), ("heads", "y"), ("y", "FF"), ("FF", "z"), ("z", "M"),
           ("words so far", "x'"), ("x'", "heads'"), ("heads'", "y'"), ("y'", "asks"),
-          ("asks", "z'"), ("z'", "FF'"), ("FF'", "out"), ("out", "P"), ("M", "asks")]
+          ("asks", "z'"), ("z'", "FF'"), ("FF'", "out"), ("out", "P"), ("M", "asks", "", 0.15)]
 arrows += [(*past, "", -1.35) for past in (("x", "y"), ("y", "z"))]
 arrows += [(*past, "", -1.85) for past in (("x'", "y'"), ("y'", "z'"), ("z'", "out"))]
 axes = plotting.diagram(boxes, arrows, title="Curved arrows: residual connections")
 mark_repeated(axes, left=-1.2, right=1.7, low=1.95, high=7.05)
-mark_repeated(axes, left=4.3, right=7.6, low=1.95, high=9.65)
+mark_repeated(axes, left=3.4, right=6.7, low=1.95, high=9.65)
 show(axes, "09_architecture")
 
 # %% [markdown]
-# The output of each layer is the x of the next, so the lowest curved arrow starts at the embedding
-# only in the first layer. The last layer of the encoder returns M. The output layer reuses E (V,
+# The last encoder layer returns M. The output layer has no matrix of its own: it reuses E (V,
 # d_model), the decoder's embedding table with a row for each of V words (**weight tying**).
 #
 # ## Job 1: connect the words
@@ -180,7 +181,7 @@ class PlainHeads(Module):
 
 # %% [markdown]
 # We check two heads. The queries come from our sentence, *my wolf eats your cow*: for now, each of
-# its words has a row of random numbers in x. The rest is random, too.
+# its words has a row of random numbers in x.
 
 
 # %%
@@ -242,17 +243,18 @@ print(f"a word moves an output in {moves.sum()} of {T * T} pairs")
 #
 # *The jobs: connect ✓, order, hide, cheap.*
 #
-# ## The layer around the heads
+# ## Before job 2: the layer around the heads
 #
-# To the heads, an encoder layer adds a feed-forward part, two residual connections and two norms.
-# As in the paper, the norm comes *after* each sum (**post-norm**). We derive the norm, build the
-# layer, and then see what its residual connections and norms are for.
+# Besides the heads, an encoder layer has a feed-forward part, two residual connections and two
+# norms. As in the paper, the norm comes *after* each sum (**post-norm**). We derive the norm, build
+# the layer, and then see what its residual connections and norms are for.
 #
 # ## Forward: layer normalization
 #
 # Every part adds to the stream, so the stream's numbers would grow from layer to layer. **Layer
 # normalization** (Ba, Kiros & Hinton 2016) prevents this. Take one row, and call it x in this
-# section and the next. The norm subtracts the mean and divides by the standard deviation:
+# section and the next. The norm subtracts the mean and divides by the standard deviation s (not a
+# state here):
 #
 #     μ = mean(x)      s = √(mean((x − μ)²) + ε)      x̂ = (x − μ) / s
 #
@@ -506,8 +508,15 @@ for name, norms in (("with the norm", True), ("without", False)):
     print(f"after six layers, three seeds, {name}:", *(f"{size:.1f}" for size in sizes))
 
 # %% [markdown]
-# The random numbers start at size 1. Without the norm, six layers make the stream more than forty
-# times as large, with each seed. The norm gives every layer numbers of the same size.
+# The random numbers start at size 1, but without the norm, six layers make the stream more than
+# forty times as large. The norm gives every layer numbers of the same size.
+#
+# ### Post-norm, pre-norm and the warm-up
+#
+# Later models are mostly **pre-norm**: they compute x + f(LN(x)), and can be trained without a
+# **warm-up**, during which the learning rate rises from 0 (question 3). Xiong et al. (2020) explain
+# this by the last layer's gradient at the start. In a pre-norm stack, it shrinks as layers are
+# added. In a post-norm stack it stays large, so the first steps may be too large.
 #
 # ## Job 2: keep the order
 #
@@ -663,16 +672,16 @@ print("the decoder layer: its output equals the library's")
 #     z       third sum; FF                                dz = dsum_3 + dz_FF
 #     M       keys and values of cross-attention           dM
 #
-# Cross-attention returns dy_q and dM, and FF returns dz_FF. All N decoder layers read the same M,
-# so the encoder gets the sum of their N gradients dM. Question 1 asks for this backward pass.
+# All N decoder layers read the same M, so the encoder gets the sum of their N gradients dM.
+# Question 1 asks for this backward pass.
 #
 # ### What no gradient check sees
 #
 # Suppose that the triangle is one place too wide, j ≤ t + 1, or that it is left out. Will the
 # gradient check notice? As in lesson 08, we also test a *law*: no word may change an earlier
-# output. Five words give 10 pairs of a word j and an earlier output t, and the law must hold for
-# each. `decode` has its mask built in, so we first try three masks on the encoder layer, whose
-# self-attention is the same, and then test `decode`.
+# output. Five words give 10 pairs of a word j and an earlier output t. `decode` has its mask built
+# in, so we try the three masks on the encoder layer, which has the same self-attention. Then we
+# test `decode`.
 
 # %%
 masks = {"j ≤ t": np.tri(T), "j ≤ t + 1": np.tri(T, k=1), "no mask": np.ones((T, T))}
@@ -748,9 +757,9 @@ print("self-attention of the decoder layer: word by word equals all at once")
 #
 # We train a Transformer with N = 2, h = 4 and d_model = 64 (in the paper, they are 6, 8 and 512) on
 # 8,000 artificial sentence pairs, the `grammar-en-fr` of lessons 07 and 08. `trained` gives the
-# library's Transformer 500 steps of Adam. As in the paper, the learning rate first rises
-# (**warm-up**), here for 200 steps, and then falls like 1 / √step. Label smoothing asks for a
-# little less than p = 1 on the right word, so that the model does not become too sure (question 6).
+# library's Transformer 500 steps of Adam. As in the paper, the learning rate falls like 1 / √step
+# after a warm-up, here of 200 steps. **Label smoothing** asks for slightly less than p = 1 on the
+# right word (question 6).
 
 # %% tags=["training"]
 pairs = load_parallel("grammar-en-fr", "train", np.random.default_rng(3), 8_000)
@@ -769,8 +778,9 @@ print(f"exactly right: {exact:.0%} of the held-out sentences")
 print(*test[shown].source, "→", *written[shown], "  reference:", *test[shown].target)
 steps = len(test[shown].source) + len(test[shown].target) + 2       # 2: the end of each sentence
 layers = len(translator.model.encoder) + len(translator.model.decoder)
-print(f"one after another, in training on this pair: {steps} steps of a recurrent network, or "
-      f"{layers} layers of this Transformer")
+parts = 2 * len(translator.model.encoder) + 3 * len(translator.model.decoder)
+print(f"one after another, in training on this pair: {steps} steps of a recurrent network, or\n  "
+      f"{layers} layers ({parts} parts) of this Transformer")
 print("recorded: 89% to 96% with this Transformer (270,822 parameters, 8 epochs, seeds 0 to 2)")
 print("          about 99% with a GRU and the dot score (112,358 parameters, 5 epochs, seed 1)")
 
@@ -778,20 +788,14 @@ print("          about 99% with a GRU and the dot score (112,358 parameters, 5 e
 # Most of the translations are exactly right, so the four jobs can be done without recurrence. But
 # on these short sentences, a smaller GRU trained for 5 epochs translates better than even the
 # Transformers trained for 8. What the Transformer gains is that its words need not wait for each
-# other in training. On the pair above, a recurrent network takes 18 steps, one after another, but
-# this Transformer computes four layers, however long the sentences are.
-#
-# Why the warm-up? Later models are mostly **pre-norm**: they compute x + f(LN(x)), and can be
-# trained without a warm-up (question 3). In a pre-norm stack, the last layer's gradient shrinks as
-# layers are added. In a post-norm stack it does not, so there the first steps may be too large
-# (Xiong et al. 2020).
+# other in training. A recurrent network takes 18 steps on the pair above, but this Transformer
+# computes 4 layers (10 parts), however long the sentences are.
 #
 # ## Is the best pointer the head that is needed most?
 #
 # Cross-attention should point at the word that is being translated. For each head of the decoder's
 # layer 2, we measure how often the largest weight is on the right source word. The figure shows the
-# best pointer on the pair above, with white frames around the right words (*sure links* in the
-# legend).
+# best pointer on the pair above, with white frames around the right words (*sure links*).
 
 # %% tags=["training"]
 weights, linked = weights_of_heads(translator, test)    # (B, h, T, S) per layer; linked: (B, T, S)
@@ -804,8 +808,7 @@ show(head_picture(weights[1][shown, best], test[shown],
 # One of the eight framed rows is wrong: *perds* has its largest weight on *not*.
 #
 # Now we remove one head of this layer at a time, by setting its rows of W_o to 0, and measure the
-# loss per target word. Guess: does removing the best pointer cost the most? (`without` also returns
-# the *lead*, which we need later.)
+# loss per target word. Guess: does removing the best pointer cost the most?
 
 
 # %% tags=["training"]
@@ -814,7 +817,7 @@ targets = batch.target_out[batch.target_mask]           # the right words of all
 
 
 def without(part, *numbers):
-    """→ loss and lead with these heads of a part removed; means over all target words."""
+    """→ loss and lead (see below) without these heads of a part; means over all target words."""
     kept = part.W_o.copy()                              # (d_model, d_model)
     for number in numbers:
         part.W_o[16 * number:16 * number + 16] = 0      # d_k = 16
@@ -836,34 +839,53 @@ print("  without it, the loss rises by  " + "".join(f"{cost:8.3f}" for cost in o
 
 # %% [markdown]
 # All four heads point at the right word most of the time, but the best pointer is not needed most:
-# in this run, removing it is among the cheapest. Do heads 1 and 2 do little, then? We remove two at
-# a time. If heads worked separately, a pair should cost the sum of what its two heads cost.
+# in this run, it is even the cheapest to remove. Do heads 1 and 2 do little, or do others stand in
+# for them? We remove two at a time. If heads stand in for each other, a pair should cost more than
+# the sum.
 #
-# But the loss is convex in the **logits** (the scores before the softmax), so a pair may cost more
-# than the sum in any case. The *lead* of the right word, its logit minus the mean logit, is linear
-# in the logits, so we print it as a control.
+# The loss cannot test this, because it is convex in the **logits** (the scores before the softmax):
+# two equal steps away from the right word cost more than twice one step. The *lead* of the right
+# word, its logit minus the mean logit, is linear in the logits.
+
+
+# %% tags=["training"]
+def remove_pairs():
+    """Print how far the lead falls without two heads; → its excess over the sum (6,)."""
+    lead = without(cross)[1]
+    one = [lead - without(cross, number)[1] for number in range(4)]
+    excess = []
+    print("the lead falls by          together    the sum")
+    for i, j in ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)):
+        together = lead - without(cross, i, j)[1]
+        print(f"  without heads {i} and {j}  {together:11.3f}{one[i] + one[j]:11.3f}")
+        excess.append(together - one[i] - one[j])
+    return np.array(excess)
+
+
+excess = remove_pairs()
+
+# %% [markdown]
+# Every pair does cost more than the sum, but there is another suspect. The heads' terms add up in
+# the stream, and this is the last layer. So if all that follows were linear, a pair would cost
+# exactly the sum, even if both heads did the same. Only max(0, …) and the norms, which divide by s,
+# are not linear. If s is smaller without a head, a norm stretches what is left.
+#
+# As a control, `divisors_held` keeps the s of the intact model in the two norms after these heads.
+# Does a pair still cost more than the sum?
+
+# %% tags=["training"]
+with divisors_held(translator.model, batch):
+    excess_held = remove_pairs()
+
+# %% [markdown]
+# No: every pair now costs slightly *less*. So the excess comes with the norm, and does not show
+# that heads stand in for each other. Nor does the cost of removing one head show how much it does,
+# because this cost depends on the norm, too. (Question 4 has other seeds.)
 
 # %% tags=["training"]
 assert right.min() > 0.5
 assert one[best, 0] < one[:, 0].max()
-two = {(i, j): without(cross, i, j) - intact for j in range(4) for i in range(j)}
-print("                           the loss rises by     the lead falls by")
-print("                           together    the sum   together    the sum")
-for (i, j), cost in sorted(two.items(), key=lambda item: -item[1][0]):
-    added = one[i] + one[j]
-    numbers = (cost[0], added[0], -cost[1], -added[1])
-    print(f"  without heads {i} and {j}  " + "".join(f"{number:11.3f}" for number in numbers))
-
-# %% [markdown]
-# Every pair costs more than the sum, and not only because the loss is convex: without heads 1 and
-# 2, the lead falls by 0.962, not by 0.673. So a head matters more when another one is missing, as
-# it would if heads stood in for each other. What one removal costs, while the other heads are still
-# there, shows neither how much a head does nor how well it points. (Question 4 has other seeds.)
-
-# %% tags=["training"]
-excess = np.array([cost - one[i] - one[j] for (i, j), cost in two.items()])     # (6, 2)
-assert excess[:, 0].min() > 0
-assert excess[:, 1].mean() < 0
+assert excess.min() > 0 > excess_held.max()
 
 # %% [markdown]
 # ## What others call it
@@ -907,7 +929,7 @@ assert excess[:, 1].mean() < 0
 #    cross-attention? Which head is needed most?
 # 5. Train with a triangle that is one place too wide. How good will the perplexity be, and how good
 #    the translations?
-# 6. The target of **label smoothing** (Szegedy et al. 2016) is the distribution ȳ, which gives
+# 6. The target of label smoothing (Szegedy et al. 2016) is the distribution ȳ, which gives
 #    1 − ε to the right word and then spreads ε evenly over all V words, the right one included. The
 #    loss is −Σ_v ȳ_v log p_v. Show that the gradient of the logits is p − ȳ. Then take four words:
 #    the right one has the logit z, the others have 0. Which z is best without smoothing, and which

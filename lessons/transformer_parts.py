@@ -1,4 +1,7 @@
-"""Helpers of lesson 09: comparisons, pictures, training, attention weights."""
+"""Helpers of lesson 09: comparisons, pictures, training, attention weights, norms held."""
+
+from contextlib import contextmanager
+from unittest.mock import patch
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -112,8 +115,9 @@ def positions_picture(PE):
     figure, ax = plt.subplots(figsize=(8, 3.8), layout="constrained")
     image = ax.imshow(PE.T[:D // 2], aspect="auto", cmap="RdBu_r", vmin=-1, vmax=1)
     figure.colorbar(image, ax=ax).set_label("PE(p)")
+    ax.hlines(np.arange(1.5, D // 2 - 1, 2), -0.5, len(PE) - 0.5, colors="black", linewidth=0.8)
     ax.set(xlabel="position p", ylabel=f"component of PE(p), 0 to {D // 2 - 1} of {D}",
-           title="Each pair of rows is a clock: fast ones above, slower ones below")
+           title="Each pair of rows, between two lines, is a clock: fast above, slower below")
     return figure
 
 
@@ -178,3 +182,27 @@ def largest_on(linked, weights):
     largest = weights == weights.max(3, keepdims=True)
     hits = (largest & linked[:, None]).any(3)                   # (B, h, T)
     return hits.transpose(1, 0, 2)[:, linked.any(2)].mean(1)
+
+
+# ---- removed heads -------------------------------------------------------------------------------
+
+
+@contextmanager
+def divisors_held(model, batch):
+    """Let the last two norms of the decoder divide by the s that they have now, as a context.
+
+    s is that of this batch. The last two norms are those after the last cross-attention.
+    """
+    _, _, cache = model.forward(batch)
+    layer, cached = model.decoder[-1], cache.layers[-1]
+    with _held(layer.around_source.norm, cached.source.post.normed), \
+            _held(layer.around_feed_forward.norm, cached.feed_forward.post.normed):
+        yield
+
+
+def _held(norm, cache):
+    def forward(x):
+        centred = x - x.mean(-1, keepdims=True)
+        return norm.g * (centred * cache.scale) + norm.b, None      # scale: 1 / s
+
+    return patch.object(norm, "forward", forward)
