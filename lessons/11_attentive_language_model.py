@@ -2,7 +2,7 @@
 # # Lesson 11: a language model that looks back
 #
 # **You will be able to** derive the gradients of a language model that attends to its own past, and
-# find out whether it uses this attention and what the attention is worth.
+# find out what the trained model depends on and what its attention is worth.
 #
 # **Needs:** lessons 03 and 06. **Time:** 50 minutes to read, about a minute to run.
 #
@@ -13,11 +13,16 @@
 # away.
 #
 # Salton, Ross & Kelleher (2017) keep them. Before each prediction, a softmax over *all earlier
-# states* decides which of them to read again, so their model *may* look back. Does it *use* its
-# attention, that is, does it gain by choosing between its states? And is the attention *worth*
-# anything, that is, is the model better than one without it? You will derive the model and ask both
-# questions, first about copied letters and then about the Bible. There a third question comes up,
-# which is easily confused with these two: does the trained model *depend* on its context?
+# states* decides which of them to read again, so their model *may* look back. Whether this matters
+# is not one question but three, which are easily confused:
+#
+# | question | measurement |
+# |---|---|
+# | Does the trained model **depend on the choice** of states? | make all weights equal |
+# | Does it **depend on the context**, fetched from the states? | replace it by 0, or by its mean |
+# | What is attention **worth**? | train another model without it |
+#
+# You will derive the model and ask all three, first about copied letters and then about the Bible.
 
 # %%
 print("Lesson 11: a language model that looks back", flush=True)
@@ -266,7 +271,12 @@ print("the same for W_s, v, W_h, W_r and b: every gradient equals its central di
 # Step t may see only the states before it. This rule is a triangle of ones below the diagonal, the
 # **causal mask**: visible_ts = (s < t). The first word has no past, so its weights and its context
 # are 0.
-#
+
+# %%
+print("the causal mask of a text of three words:")
+print(np.tri(3, k=-1, dtype=int))
+
+# %% [markdown]
 # What becomes of the four terms? Each h_s predicts and asks at step s, but it is found and fetched
 # at *every* later step t. So the last two terms become sums:
 #
@@ -277,8 +287,8 @@ print("the same for W_s, v, W_h, W_r and b: every gradient equals its central di
 #
 # The class below reads B texts of up to T words at once. As in lesson 06, `mask` (T, B) says where
 # a text has a word. All T states are columns of the scores, so S = T. `values` are the states h,
-# with the texts on the first axis, and `dvalues` is the second of the two sums. `backward` also
-# takes `dalpha`, for a loss that reads the weights directly, as only the gradient check does.
+# with the texts on the first axis. `dvalues` is the sum Σ_t α_ts dc_t. The loss of the gradient
+# check also reads the weights, so `backward` takes `dalpha`, too.
 #
 # > **Exercise.** Write the backward pass before you read on:
 # > `numpy-attention exercise start causal`.
@@ -494,12 +504,33 @@ show(draw_influence(found), "11_influence")
 
 # %% [markdown]
 # On the left, each output depends on its own state and on earlier ones, as it should. In the
-# middle, it depends on later ones, too. On the right, it depends only on its own state, because the
-# traced layer computes y = tanh(h W_h + b). Yet it *trains*, and on real text it does well, as you
-# will see. So a falling loss does not prove that the model looks back.
+# middle, it depends on later ones, too. On the right, it depends only on its own state, because all
+# that is left of the layer is y = tanh(h W_h + b). Yet this *tanh layer* trains, and on real text
+# it does well, as you will see. So a falling loss does not prove that the model looks back.
 #
-# The traced layer is still useful: as the same layer without attention, it is the right
-# **control**, the model with which attention is compared. Below, it is called *tanh layer*.
+# The tanh layer is still useful: as the same layer without attention, it is the right **control**,
+# the model with which attention is compared.
+#
+# ## One more silent fault
+#
+# Can a number be wrong although the model is right? The paper's released code counts the **first
+# word of each sentence, but does not predict it** (`results/claims.md` measures the effect). So the
+# loss is divided by one word too many, and the perplexity is too low. A simple test catches this
+# fault: a model that knows nothing gives each of V words the probability 1/V, so its perplexity
+# must be V.
+
+# %%
+V = 2000
+words = 28.6                        # of a verse of the Bible, on average
+honest = 52.54                      # recorded, for the LSTM that is trained on the Bible below
+flattered = 44.87
+print("perplexity             first word predicted    counted, not predicted")
+print(f"  knows nothing     {V:>22}    {V ** ((words - 1) / words):>22.0f}")
+print(f"  LSTM on the Bible {honest:>22}    {flattered:>22}   ({flattered - honest:.1f})")
+
+# %% [markdown]
+# With the wrong count, the perplexity of ignorance is far below 2,000, and the LSTM seems to gain
+# 7.7 points, although not a single prediction has changed.
 #
 # ## Ten letters, twenty dots
 #
@@ -512,8 +543,8 @@ show(draw_influence(found), "11_influence")
 # ask for the right position. All models are trained on the same 400 batches of 32 sequences. Each
 # may have 20,000 parameters, so those with attention have smaller states.
 #
-# Guess: what share of the letters will the LSTM, the control, single and combined get right? Chance
-# is one in eight.
+# Guess: what share of the letters will the LSTM, the tanh layer, single and combined get right?
+# Chance is one in eight.
 
 # %% tags=["training"]
 TASK = Copying(400, np.random.default_rng(1))
@@ -542,8 +573,8 @@ for name in NAMES:
 
 # %% [markdown]
 # *combined* gets practically all letters right, and *single* about three out of four. The two
-# models without attention do badly: the LSTM gets about a quarter right, and the control is at
-# chance. (Question 3 has other seeds.)
+# models without attention do badly: the LSTM gets about a quarter right, and the tanh layer is at
+# chance, as the LSTM also is with some other seeds (question 3).
 #
 # Where do the two models with attention look? Each row of the figure has the weights of one
 # prediction.
@@ -584,7 +615,7 @@ assert right["tanh layer"] < 0.5
 # without any context only by chance. So *single* reads it from *later* states, in which the LSTM
 # still remembers it.
 #
-# ## Is the attention used?
+# ## What does the model depend on?
 #
 # A diagonal is only a picture. Would the predictions be worse without it? An **ablation** answers
 # this: take the trained model, change nothing but its attention, and measure how much the loss
@@ -592,13 +623,14 @@ assert right["tanh layer"] < 0.5
 # We change the attention in four ways:
 #
 # - **no context**: c = 0;
-# - **mean context**: at each step with a past, c = its mean over all held-out words;
+# - **mean context**: c = the mean of all contexts in the held-out texts, wherever there is a past;
 # - **equal weights**: the same weight for all visible states;
 # - **hard**: all weight on the state with the largest weight.
 #
-# The change to watch is *equal weights*, because it takes away only the choice between states: its
-# cost says how much the model uses its attention. (The interval says how much a cost would vary
-# with other texts.) Guess: which change will cost *combined* almost nothing?
+# *Equal weights* take away only the choice between states, so their cost says how much the model
+# depends on this choice. The first two changes take away the context that was fetched. (The
+# interval, from resampled texts, says how much a cost would vary with other texts.) Guess: which
+# change will cost *combined* almost nothing?
 
 # %% tags=["training"]
 print("\nwhat each change of the attention costs, in extra nats per letter (95 % interval):")
@@ -608,15 +640,14 @@ print(f"a guess among eight letters costs {np.log(8):.2f} nats")
 # %% [markdown]
 # *Hard* weights cost nothing, because the largest weight is practically always on the right letter.
 # The other changes cost more than four nats per letter. That is worse than a guess, so the damaged
-# model is confident and wrong. *combined* uses its attention, and heavily. And attention is worth a
-# lot here, because the control, which lacks only attention, is at chance.
+# model is confident and wrong. *combined* depends on its context, and heavily on its choice. And
+# attention is worth a lot here, because the tanh layer, which lacks only attention, is at chance.
 #
 # ## The Bible
 #
-# Copying was made for attention. Does a model use its attention on real text, too? Each verse of
+# Copying was made for attention. What does a model depend on in real text? Each verse of
 # `bible-en` is a text of its own. The model first reads `</s>`, and then predicts every word and
-# the `</s>` at the end. The vocabulary has 2,000 words, training is one pass over 9,600 verses, and
-# 69 units give *combined* just under 200,000 parameters.
+# the `</s>` at the end. The vocabulary has 2,000 words, and training is one pass over 9,600 verses.
 
 # %% tags=["training"]
 WORDS = 2000
@@ -624,8 +655,12 @@ verses = Verses(WORDS, number=9_600, batch_size=64, rng=np.random.default_rng(6)
 
 
 def bible_model(name, seed=7):
-    model = create(NAMES[name], seed, WORDS, units=69, init=0.1)
+    model = create(NAMES.get(name, "combined"), seed, WORDS, units=69, init=0.1)
     model.output.b[...] = verses.log_frequencies        # nobody has to learn these first
+    if name == "no choice":                             # explained below
+        score = model.reader.attention
+        for array in (score.W_s, score.W_q, score.v):
+            array[...] = 0
     train(model, verses.batches, rate=0.02, seed=seed)
     return model
 
@@ -639,8 +674,8 @@ models = {"combined": bible_model("combined")}
 print(f"\nthe Bible: what each change costs, in extra nats per word, in "
       f"{len(verses.held_out.documents):,} verses held out:")
 bible_ablation = ablated("Bible, combined", models["combined"], verses.held_out)
-show(draw_verse(models["combined"], verses, 1018, "In the Bible, each row spreads its weight over "
-                "the whole past\n(colour scale ends at 0.4)"), "11_verse")
+show(draw_verse(models["combined"], verses, 1018, "In this verse, combined draws stripes, "
+                "as single does in copying\n(colour scale ends at 0.4)"), "11_verse")
 
 # %% tags=["training"]
 # the code is in answer 4
@@ -651,22 +686,24 @@ for change, costs in COSTS.items():
     print(f"  {change:<14}", *(f"{one:+.3f}" for one in costs))
 
 # %% [markdown]
-# The model hardly uses its attention. Equal weights cost 0.010 nats, which raises the perplexity by
-# one per cent. So a plain mean of all earlier states, a rough summary of the verse so far, serves
-# almost as well as the uneven rows of the figure. Still, the model gains a little by choosing,
-# because equal weights cost something with each seed. *Hard* weights, which cost nothing in
-# copying, cost most.
+# The model hardly depends on its choice. Equal weights cost 0.010 nats, which raises the perplexity
+# by one per cent. So a plain mean of all earlier states, a rough summary of the verse so far,
+# serves almost as well as the model's own weights. In the figure, these are vertical stripes: a
+# state with much weight for one word has much for the next, too. *Hard* weights, which cost nothing
+# in copying, cost most.
 #
 # *No context* costs 0.071 nats, or about seven per cent. Part of this has nothing to do with the
 # verse: c = 0 also takes away the mean of c, which acts like a second b. *Mean context* keeps this
 # constant, and still costs about three quarters as much, with each seed. So the model does depend
-# on what is in its *context*, although it hardly chooses what goes into it.
+# on its *context*, although it hardly depends on the choice of what goes into it.
 #
 # ## Is the attention worth anything?
 #
-# Are these 0.071 nats what the attention is worth? Guess: how much worse is the control, which
-# never had a context? All models have 69 units, and each row of the output adds one part: the tanh
-# layer, then the attention.
+# Are 0.071 nats what attention is worth, and 0.010 nats what the choice is worth? Two controls
+# answer this. The tanh layer never had a context. *no choice* could never choose: it is *combined*
+# with W_s, W_q and v at 0, where their gradients are 0, too, so its weights stay equal. All models
+# have 69 units, and each row of the output adds one part: the tanh layer, the mean of the earlier
+# states, the choice. Guess: how much worse than *combined* is each control?
 
 # %% tags=["training"]
 assert copy_ablation["equal weights"].low > 2
@@ -675,7 +712,7 @@ assert bible_ablation["mean context"].low > 0.03
 assert bible_ablation["equal weights"].mean < 0.03
 print("\nmodels of the Bible with 69 units:")
 measured = {}
-for name in ("LSTM", "tanh layer", "combined"):
+for name in ("LSTM", "tanh layer", "no choice", "combined"):
     if name not in models:
         models[name] = bible_model(name)
     measured[name] = losses(models[name], verses.held_out)
@@ -691,41 +728,40 @@ def paired(name, other):
     return analysis.mean_interval(more, measured[name].words, np.random.default_rng(4))
 
 
-print("loss of combined minus that of the control:", signed(paired("combined", "tanh layer")),
-      "nats per word")
+print("loss of combined minus that of a control, in nats per word:")
+for control in ("tanh layer", "no choice"):
+    print(f"  {control:<10}  {signed(paired('combined', control))}")
 
 # %% tags=["training"]
 # the code is in answer 4
-SEEDS = {7: -0.015, 8: 0.001, 9: 0.006}
-print("the same difference with the seeds 7, 8 and 9:", *(f"{one:+.3f}" for one in SEEDS.values()))
+SEEDS = {"tanh layer": (-0.015, 0.001, 0.006), "no choice": (-0.002, -0.004, 0.001)}
+print("the same differences with the seeds 7, 8 and 9:")
+for control, differences in SEEDS.items():
+    print(f"  {control:<10}", *(f"{one:+.3f}" for one in differences))
+total, first, words = measured["LSTM"]
+assert abs(perplexity(total - first, words) / perplexity(total, words) - flattered / honest) < 0.02
 
 # %% [markdown]
-# The control is worse by only 0.015 nats, not by 0.071. This difference is about as small as the
-# cost of equal weights but, unlike that cost, changes its sign with the *seed*, about which the
-# interval says nothing. An ablation compares a model with itself, whereas here each seed trains two
-# models. The plain LSTM has the fewest parameters, and almost the same perplexity as combined. So
-# we see no gain from attention here.
-#
-# Why does the ablation make the attention look valuable? A model that was trained with a context
-# relies on it, and stumbles when we take it away. A model that was trained without one has learnt
-# to do without. **The ablation measures what the trained model depends on. The control measures
-# what the mechanism is worth.** You need both.
+# The tanh layer is worse than *combined* by only 0.015 nats, not by 0.071, and *no choice* by
+# 0.002, not by 0.010. With seed 9, both controls are even better than *combined*. (The interval
+# cannot show this, because it covers other verses, not other seeds.) So we see no gain from
+# attention here, nor from the choice. The plain LSTM, the smallest model, does about as well.
 #
 # ### With more training
 #
-# Is attention worth more in larger models that are trained for longer? Here are test perplexities
-# of recorded runs (`results/tables.md`), on the Bible and on the Penn Treebank, the newspaper text
-# on which the paper tests its models.
+# Is attention worth more in larger models that are trained for longer? Here are recorded runs
+# (`results/tables.md`) on the Bible and on the Penn Treebank, the newspaper text of the paper.
 
 # %% tags=["training"]
 LONGER = {
-    # recipes: bible-lstm, bible-readout, bible-combined
+    # in results/: bible-lstm, bible-readout, bible-combined
     "Bible": {"LSTM": 46.74, "tanh layer": 43.78, "combined": 43.25},
-    # recipes: sentences-lstm, sentences-no-context, sentences-combined
+    # in results/: sentences-lstm, sentences-no-context, sentences-combined
     "Penn Treebank": {"LSTM": 109.56, "tanh layer": 106.64, "combined": 109.80},
 }
+assert paired("combined", "no choice").low > -0.008
 SIZES = {"Bible": ("2.0 million", 1), "Penn Treebank": ("2.7 to 2.8 million", 3)}
-print("\nperplexity with more training:")
+print("\ntest perplexity with more training:")
 print("                 parameters          seeds    LSTM  tanh layer  combined  minus tanh layer")
 for text, recorded in LONGER.items():
     size, seeds = SIZES[text]
@@ -735,45 +771,26 @@ for text, recorded in LONGER.items():
 print("  Penn Treebank, combined minus tanh layer with the seeds 0, 1 and 2: +3.79, +3.58, +2.12")
 
 # %% [markdown]
-# On the Bible, combined is more than three points better than the LSTM, but the control, which
-# never looks back, is almost as good. Without a control, attention would have got all the credit.
-# On the Penn Treebank, combined is *worse* than its control, with each seed.
+# On the Bible, combined is more than three points better than the LSTM, but the tanh layer, which
+# never looks back, is almost as good. On the Penn Treebank, combined is *worse* than the tanh
+# layer, with each seed.
 #
-# ## One more silent fault
+# ## Why the two numbers differ
 #
-# Can a number be wrong although the model is right? The paper's released code counts the **first
-# word of each sentence, but does not predict it** (`results/claims.md` measures the effect). So the
-# loss is divided by one word too many, and the perplexity is too low.
+# Why does an ablation make attention look valuable? A model that was trained with a context relies
+# on it, and stumbles when we take it away. A model that was trained without one has learnt to do
+# without. **The ablation measures what the trained model depends on. The control measures what the
+# mechanism is worth.** You need both.
 #
-# A simple test catches this fault. A model that knows nothing gives each of the V words of the
-# vocabulary the probability 1/V, so its perplexity must be V = 2,000.
-
-# %% tags=["training"]
-total, first, words = measured["LSTM"]
-unknowing = words * np.log(WORDS)               # nats of each verse at p = 1/V
-honest = perplexity(total, words)
-flattered = perplexity(total - first, words)
-print(f"\nperplexity (a verse has {words.mean():.1f} words):")
-print(f"  first word predicted:               LSTM {honest:.2f}, a model that knows nothing "
-      f"{perplexity(unknowing, words):.0f}")
-print(f"  first word counted, not predicted:  LSTM {flattered:.2f}, a model that knows nothing "
-      f"{perplexity(unknowing - np.log(WORDS), words):.0f}")
-print(f"the wrong count takes {honest - flattered:.1f} points off the LSTM's perplexity")
-assert flattered < 0.95 * honest
-
-# %% [markdown]
-# With the wrong count, the perplexity of ignorance is far below 2,000. The LSTM seems to gain 7.7
-# points, although not a single prediction has changed. Our three models of the Bible are less than
-# one point apart.
-#
-# So does the model use its attention, and is it worth anything? In copying, yes and yes. On the
-# Bible, it hardly uses its attention, and we see no gain. It only *depends* on its context, which
-# is easily mistaken for the other two. Before you believe a number of your own, ask four questions:
+# In copying, *combined* depends on its choice and its context, and attention is worth a lot. On the
+# Bible, the model depends on its context but hardly on its choice, and we see no gain. Before you
+# believe a number of your own, ask four questions:
 #
 # - **Influence**: does each output depend on what it should, and on nothing else?
 # - **Ignorance**: does a model that knows nothing get the score that it must get?
 # - **Ablation**: which parts does the trained model depend on?
-# - **Control**: is the model better than one of its size without the mechanism?
+# - **Control**: is the model better than one of its size (ours differ by up to a tenth) without the
+#   mechanism?
 
 # %% [markdown]
 # ## What others call it
@@ -811,7 +828,7 @@ assert flattered < 0.95 * honest
 #    [1, 0, 0] of de should be 0. Why 0? What do W_s, W_q and v learn from a text of two words?
 # 3. Train the four models to copy, with the seeds 1 to 5. Which of the four results change by more
 #    than ten points from seed to seed?
-# 4. Train the three models of the Bible with the seeds 8 and 9, too. Which statements about these
+# 4. Train the four models of the Bible with the seeds 8 and 9, too. Which statements about these
 #    models hold for each seed?
 # 5. Train *combined* with twenty dots, and test it with ten, nineteen and forty dots. Is its
 #    largest weight still on the right letter?
