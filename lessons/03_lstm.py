@@ -7,16 +7,16 @@
 # **Needs:** lesson 02. **Time:** 45 minutes to read, about 10 of them for the optional part B;
 # about a minute to run.
 #
-# Elman's network of lesson 02 hardly learnt to remember. After 32 symbols of noise, it could not
-# say which symbol had come first, because little of the gradient was left so far back. The famous
-# cure is the **LSTM**, long short-term memory (Hochreiter & Schmidhuber 1997). It has **gates**,
-# numbers between 0 and 1 that decide what the network keeps, what it adds, and what it shows.
+# In 400 steps, Elman's network of lesson 02 did not learn to recall a symbol after 32 symbols of
+# noise, perhaps because little of the gradient was left so far back. The famous cure is the
+# **LSTM**, long short-term memory (Hochreiter & Schmidhuber 1997). It has **gates**, numbers
+# between 0 and 1 that decide what the network keeps, what it adds, and what it shows.
 #
 # But a gate multiplies the gradient once more at every step, and a half-open gate halves it. *So
 # why does an LSTM remember for longer than Elman's network? And does it still do so if its gates
 # start half open?*
 #
-# Guess the answer to the second question now. Both networks get the better start of lesson 02, an
+# Guess the second answer now. Both networks get the better start of lesson 02, an
 # orthogonal U, and 400 training steps. All biases are 0, so the LSTM's gates start about half open.
 # Which of the two learns to remember for longer?
 #
@@ -150,12 +150,6 @@ def L(i=0, f=0, g=0, o=0, c=0, a=0):
     return r @ h1 + s @ c1
 
 
-# %%
-def check_gradient(name, ours, loss, array):
-    """Raise AssertionError unless our gradient is the measured one; loss() depends on array."""
-    assert np.allclose(ours, numeric_gradient(loss, array), rtol=1e-7, atol=1e-9), name
-
-
 # %% [markdown]
 # We go from the last equation to the first, and write dX for ∂L/∂X. The equation of h_t is a
 # product, so the gradient of o is dh times the other factor. The gradient of c_t is a sum of two
@@ -169,18 +163,25 @@ dh = r
 do = dh * np.tanh(c1)
 dc = s + dh * o * (1 - np.tanh(c1)**2)
 more = np.zeros(2)
-check_gradient("do", do, lambda: L(o=more), more)
-check_gradient("dc", dc, lambda: L(c=more), more)
-print("do and dc are the measured gradients")
+print("do =", do, "  measured:", numeric_gradient(lambda: L(o=more), more))
+print("dc =", dc, "  measured:", numeric_gradient(lambda: L(c=more), more))
 
 # %% [markdown]
+# They agree; from here on, `check_gradient` compares them.
+#
 # The equation before it, c_t = f ∘ c_{t−1} + i ∘ g, is a sum of two products. The gradient of each
 # factor is dc times the other factor of its product:
 #
 #     df = dc ∘ c_{t−1}      di = dc ∘ g      dg = dc ∘ i
 #     dc_{t−1} = dc ∘ f                                           (1)
 
+
 # %%
+def check_gradient(name, ours, loss, array):
+    """Raise AssertionError unless our gradient is the measured one; loss() depends on array."""
+    assert np.allclose(ours, numeric_gradient(loss, array), rtol=1e-7, atol=1e-9), name
+
+
 df = dc * c0
 di = dc * g
 dg = dc * i
@@ -340,27 +341,19 @@ print("the library's LSTM gives the same states and gradients")
 #
 # ## A bug
 #
-# Suppose you forget the forget gate on the way back: `dc_before` is dc instead of dc ∘ f, as was
-# right in 1997. We check a single step first, and then four. Guess: which gradients will be wrong
-# with a single step?
+# Suppose you forget the forget gate on the way back: `dc_before = dc` instead of `dc * f`. In 1997,
+# without a forget gate, that was right. We check a single step first, and then four. Guess: which
+# gradients will be wrong with a single step?
 
 
 # %%
 class HalfModern(PlainLSTM):
     def step_backward(self, dh, dc, kept, grads):
-        x, h, c, i, f, g, o, tanh_c = kept
-        do = dh * tanh_c
+        dx, dh_before, dc_before = super().step_backward(dh, dc, kept, grads)
+        *_, o, tanh_c = kept
         dc = dc + dh * o * (1 - tanh_c**2)
-        da_i = dc * g * i * (1 - i)
-        da_f = dc * c * f * (1 - f)
-        da_g = dc * i * (1 - g**2)
-        da_o = do * o * (1 - o)
-        da = np.concatenate([da_i, da_f, da_g, da_o], axis=1)
-        grads.W += x.T @ da
-        grads.U += h.T @ da
-        grads.b += da.sum(0)
-        dc_before = dc
-        return da @ self.W.T, da @ self.U.T, dc_before
+        dc_before = dc                                          # the bug
+        return dx, dh_before, dc_before
 
 
 # %%
@@ -369,18 +362,17 @@ four_steps = caught(check, create(HalfModern), xs)
 
 # %% [markdown]
 # With a single step, only the gradient of c_0 is wrong, `input[1][1]`. The report names the line,
-# and its hint, "a local derivative", means that a factor is missing: the f. With four steps,
-# everything is wrong, because each step hands its error to the step before it.
+# and the wrong variable in it, dc. With four steps, everything is wrong, because each step hands
+# its error to the step before it.
 #
 # So if every gradient is wrong, **shorten the sequence**. And check the gradient of the first
 # state, because with a single step, no other gradient reveals this bug.
 #
 # ## A memory by hand
 #
-# How many steps can the carousel bridge? Suppose that x and h contribute nothing to a_f. Then only
-# the bias b_f of the forget gate is left, and f = σ(b_f) at every step. After k steps, σ(b_f)^k of
-# the value is left, and the same share of the gradient arrives k steps back. So half of both is
-# left after ln ½ / ln σ(b_f) steps:
+# How many steps can the carousel bridge? If x and h contribute nothing to a_f, only the bias b_f is
+# left, and f = σ(b_f) at every step. After k steps, σ(b_f)^k of the value is left, and the same
+# share of the gradient arrives k steps back. So half of both is left after ln ½ / ln σ(b_f) steps:
 
 # %%
 for bias in (0, 1, 3, 5):
@@ -397,7 +389,7 @@ for bias in (0, 1, 3, 5):
 #     a_g = value                 the candidate is tanh(value)
 #     a_o = 6                     output gate: always open
 #
-# We let it store 0.83 and then read twenty values of noise, with b_f = 1 and with b_f = 5.
+# It stores 0.83, and then reads twenty values of noise, with b_f = 1 and with b_f = 5.
 
 # %%
 rng = np.random.default_rng(5)
@@ -433,9 +425,9 @@ show(memory_picture(values, flags, curves, title), "03_memory")
 #
 # ## Does it learn to remember?
 #
-# We chose the weights of that memory. Does a network *learn* to remember? The task is lesson 02's:
-# after n symbols of noise, a question mark asks for the first symbol, one of four. So guessing is
-# right a quarter of the time.
+# We chose these weights. Does a network *learn* to remember? The task is lesson 02's: after n
+# symbols of noise, a question mark asks for the first symbol, one of four, so guessing is right a
+# quarter of the time.
 #
 # We train Elman's network and the LSTM with b_f = 0, 1, 3 and 5, for 400 training steps each. U
 # starts **orthogonal** (each of its four blocks in an LSTM), so it changes no vector's length. If
@@ -479,26 +471,32 @@ for name, counts in RUNS_THAT_LEARNT.items():
 # Why must the gate start open? The carousel suggests that more of the gradient then reaches the
 # first symbol. We measure this before training, at n = 16, where the first symbol is 17 steps back.
 #
-# The network answers from its last h, so we start there, with a random vector as the gradient. Then
-# we measure the gradient of the state k steps back: of h in Elman's network, of h and c together in
-# an LSTM. The *share* that arrives is the length of this gradient, divided by the length at the
-# start.
+# The network answers from its last h, so we start there, with a random vector as the gradient. At k
+# steps back, we measure the gradient of the whole state: h in Elman's network, h and c side by side
+# in an LSTM. The *share* that arrives is its length, divided by the length at the start. It is
+# above 1 if the gradient has grown on the way.
 
 # %% tags=["training"]
 arrives = {}
 for name, b_f in NETWORKS.items():
     model, _ = recall_network(16, b_f, is_orthogonal=True)
     arrives[name] = share_that_arrives(model, 16)
-title = "With b_f = 3 and 5, the gradient falls at first, and then grows"
+title = "Every LSTM's gradient falls at k = 1. With b_f = 3 and 5, it grows later"
 show(share_picture(arrives, title), "03_gradient_flow")
-for name in ("LSTM, b_f = 0", "LSTM, b_f = 5"):
-    o, slope = last_factors(recall_network(16, NETWORKS[name], is_orthogonal=True)[0], 16)
-    print(f"{name}, from the last h to the last c: o = {o:.2f}, slope of tanh(c) = {slope:.2f}")
+
+alone = {}
+print("k = 1             o   slope of tanh(c)      f   path (1) alone   both paths")
+for name, b_f in list(NETWORKS.items())[1:]:
+    model, _ = recall_network(16, b_f, is_orthogonal=True)
+    o, slope = last_factors(model, 16)
+    alone[name] = share_that_arrives(model, 16, is_closed=True)     # U = 0 in the backward pass
+    print(f"{name:<14} {o:.2f} {slope:18.2f} {sigmoid(b_f):6.2f} {alone[name][1]:16.2f} "
+          f"{arrives[name][1]:12.2f}")
 
 # %% [markdown]
-# Why does the curve of b_f = 5 fall first? To reach path (1), the gradient must first go from h to
-# c. On this way, o halves it, and with b_f = 5, the slope of tanh(c) nearly halves it again,
-# because c has grown.
+# Every LSTM loses about as much in the first step back, for different reasons. To reach path (1),
+# the gradient must first go from h to c, where o halves it. With b_f = 0, f halves it again.
+# With b_f = 5, c has grown, so the slope of tanh(c) takes nearly half. The rest is on path (2).
 #
 # Does the share at the first symbol agree with the runs that learnt n = 16?
 
@@ -510,46 +508,54 @@ assert arrives["LSTM, b_f = 0"][17] < arrives["LSTM, b_f = 1"][17] < arrives["El
 assert 1 < arrives["LSTM, b_f = 3"][17] < arrives["LSTM, b_f = 5"][17]
 
 # %% [markdown]
-# For these networks it does: the larger the share, the more runs learn, up to all 20. (Do not make
-# this a rule. It fails across different n in lesson 02, and between cells in lesson 04.) But where
-# does the share come from?
+# For these networks it does: the larger the share, the more runs learn, up to all 20. Do not make
+# this a rule: it fails across different n in lesson 02, and in lesson 04 between cells, and even
+# between starts of one cell. But where does the share come from?
 #
 # In Elman's network, only the slopes of the tanh shrink the gradient, because U is orthogonal. In
-# the LSTM, two paths lead from c_t back to c_{t−1}. Path (1) multiplies by f. Path (2) goes mainly
-# through the candidate and h_{t−1}, where its factors are i, U, and o. Both gates are about one
-# half, and U only turns, so path (2) adds a turned vector, a quarter as long.
+# the LSTM, two paths lead from c_t back to c_{t−1}: path (1) with the factor f, and path (2), whose
+# main factors are i, Uᵀ and o:
 #
-# A random U turns a random vector by about 90°, so at first, one step back multiplies the length by
-# √(f² + ¼²). But the parts of the gradient that U turns least shrink least. Further back these
-# parts dominate, so the factor should rise towards f + ¼, as if U turned nothing. At k = 3, the
-# start at h hardly matters any more, so we look there and at the first symbol:
+#     c_t → g  (∘ i)  → h_{t−1}  (× Uᵀ)  → c_{t−1}  (∘ o)
+#
+# As i and o are about ½ and U changes no length, path (2) adds a vector a quarter as long, turned
+# by U. At first this is a turn by about 90°, because random directions in 32 dimensions are nearly
+# perpendicular. So one step back multiplies the length by √(f² + ¼²).
+#
+# But U hardly turns some directions, and in these the two paths add up to almost f + ¼. Further
+# back, more and more of what is left lies in these directions, so the factor should rise towards
+# f + ¼. With b_f = 5, the first two steps still show that we started at h, so we look at k = 3 and
+# at the first symbol:
 
 # %% tags=["training"]
 rows = ["path (1) alone", "√(f² + ¼²)", "measured, k = 3", "measured, k = 17", "f + ¼"]
 columns = []
 for name in ("LSTM, b_f = 0", "LSTM, b_f = 5"):
-    model, _ = recall_network(16, NETWORKS[name], is_orthogonal=True)
-    alone = share_that_arrives(model, 16, is_closed=True)       # U = 0 in the backward pass
+    one = alone[name]
     both = arrives[name]
     f = sigmoid(NETWORKS[name])
-    columns.append([alone[17] / alone[16], np.hypot(f, 0.25), both[3] / both[2],
-                    both[17] / both[16], f + 0.25])
+    columns.append([one[17] / one[16], np.hypot(f, 0.25), both[3] / both[2], both[17] / both[16],
+                    f + 0.25])
 print("one step back multiplies by   b_f = 0   b_f = 5")
 for row, *factors in zip(rows, *columns):
     print(f"  {row:<24}", *(f"{factor:9.2f}" for factor in factors))
 assert all(third < last < bound for _, _, third, last, bound in columns)
 
 # %% [markdown]
-# The factor does rise, almost to f + ¼. With b_f = 5, this is partly due to the slope of tanh(c),
-# which both estimates leave out: it shrinks path (2) at late steps, where c has grown.
+# The factor does rise, almost to f + ¼. With b_f = 5, the rise has a second cause, which both
+# estimates leave out: near the end of the sequence, c is large, so the slope of tanh(c) is small
+# and weakens path (2).
 #
-# With b_f = 0, the two paths together still shrink the gradient. With b_f = 5, path (1) loses
-# hardly anything, and path (2) makes the gradient grow.
+# With b_f = 0, even both paths together shrink the gradient. With b_f = 5, path (1) loses hardly
+# anything, and path (2) makes the gradient grow.
 #
 # So why does an LSTM remember for longer, although its gates multiply the gradient? It has a path
-# on which f is the only factor, and with b_f = 5, f is nearly 1. And if its gates start half open?
-# Then this path shrinks the gradient, too, and in 400 steps, from an orthogonal U, the LSTM learns
-# less than Elman's network. (In 2,000 steps, both learn n = 16 about equally often: answer 5.)
+# on which f is the only factor, and with b_f = 5, f is nearly 1. This path keeps the value *and*
+# the gradient, and our experiment does not separate the two.
+#
+# And if its gates start half open? Then this path shrinks both, and in 400 steps, from an
+# orthogonal U, the LSTM learns less than Elman's network. In 2,000 steps, or from a small U, there
+# is no clear difference (answer 5).
 #
 # Can a cell with fewer gates, and no cell state, remember as well? Lesson 04 answers that.
 
@@ -566,9 +572,10 @@ assert all(third < last < bound for _, _, third, last, bound in columns)
 # to zero with probability p, and divides the others by 1 − p, so that the mean stays the same.
 #
 # Zaremba et al. (2014, section 3.2) apply D *upwards* only: the step reads D(x_t), and the output
-# layer reads D(h_t). So a stored symbol passes through D twice, however long it is stored. But if
-# each step reads D(c_{t−1}), with p = 0.5, a number in c survives 32 steps with a probability of
-# 0.5³², one in four billion. We train the LSTM with b_f = 5 both ways, and test it without dropout:
+# layer reads D(h_t). So a stored symbol passes through D once going in and once coming out, however
+# long it is stored. But if each step reads D(c_{t−1}), with p = 0.5, a number in c survives 32
+# steps with a probability of 0.5³², one in four billion. We train the LSTM with b_f = 5 both ways,
+# and test it without dropout:
 
 # %% tags=["training"]
 print(f"{'place of D':<12}", *(f"{f'n = {n}':>7}" for n in (4, 8, 32)))
@@ -644,14 +651,13 @@ for ax, p in zip(axes, models):
 show(figure, "03_dropout")
 
 # %% [markdown]
-# Dropout only slows the overfitting. *Without dropout (left)*, the held-out perplexity soon rises,
-# and ends at more than ten times its best value. While it rises, the model learns this text, not
-# English: at the end it predicts more than nine of ten words of the text. *With dropout (right)*,
-# it predicts fewer than seven of ten. Its held-out perplexity falls lower, but then rises, too.
+# With dropout, the model does not learn its text by heart in 40 epochs: it predicts fewer than
+# seven of ten words of it, and without dropout, more than nine. But dropout only slows the
+# overfitting. *Without dropout (left)*, the held-out perplexity soon rises, and ends at more than
+# ten times its best value. *With dropout (right)*, it falls lower, but then rises, too.
 #
 # Can you *hear* the difference? Both models read the first 60 words of the training text, and then
-# continue with the most likely word each time. A slash ends a verse. A random draw decides which
-# model is A and which is B.
+# continue with the most likely word each time. A slash ends a verse. A and B are in random order.
 
 # %% tags=["training"]
 assert best[0.5] < best[0.0] and last[0.0] > 5 * best[0.0] and last[0.5] < 2 * best[0.5]
@@ -662,7 +668,7 @@ for name, p in names.items():
     print(f"model {name} goes on: …", recite(models[p], vocabulary, ids[:START], 30))
 
 # %% [markdown]
-# Guess: which of them knows the text by heart? Decide before you see how the text goes on.
+# Guess: which of them knows the text by heart?
 
 # %% tags=["training"]
 print("the text goes on: …", in_words(vocabulary, ids[START:START + 30]))
@@ -670,8 +676,7 @@ print("trained without dropout: model", min(names, key=names.get))
 
 # %% [markdown]
 # It is B. It recites up to "it was good .", and then jumps to a later verse, which follows the same
-# words. Because both models write phrases from the Bible, only those who know the text notice that
-# B recites. Question 6 counts how far B gets.
+# words. Question 6 counts how far B gets.
 
 # %% [markdown]
 # ## What others call it

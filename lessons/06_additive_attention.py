@@ -35,8 +35,8 @@ import numpy as np
 from course import OUTPUTS, caught, show
 from matplotlib import pyplot as plt
 from translator_parts import (bible_clauses, check_same_translator, expects, links_with,
-                              quarters, rise_over_diagonal, shipped_translator,
-                              trained_translator)
+                              quarters, right_when_fed, rise_over_diagonal,
+                              shipped_translator, trained_translator)
 
 from numpy_attention import metrics, plotting
 from numpy_attention.attention.additive import AdditiveAttention
@@ -172,7 +172,7 @@ assert words[alpha_then.argmax()] == "white"
 # it comes from the decoder. Here we choose three numbers w and the loss L = w · c, so dc = w. After
 # each line, a central difference checks the new gradient. To check dα, we must change α, but
 # nothing before it. So `L(alpha=d)` runs the forward pass, and adds a small array d to α on the
-# way. The other arguments do the same for their arrays.
+# way. `L(e=d)` adds d to e, and so on.
 
 # %%
 w = np.array([1.0, -2.0, 0.5])
@@ -278,7 +278,8 @@ print("one target word: every gradient is what the central difference measures")
 # length, so a mask (B, S) says which positions hold a word. The other positions get the score −∞,
 # so their weight is exactly 0. The keys k_j = h_j U_a do not depend on the query, so they are
 # computed once per sentence. In the backward pass, their gradients are summed over all target
-# words, and only the sum goes through U_a. So every attention in this course has four methods:
+# words, and only the sum goes through U_a. So every attention in this course has four methods, two
+# per sentence and two per target word:
 #
 #     read            once per sentence: the keys
 #     step            once per target word: score, softmax, sum
@@ -390,8 +391,8 @@ report = caught(check, Forgetful(*weights_of_it))
 #
 # ## The same as the library
 #
-# The library's `AdditiveAttention` has compiled loops, and computes some products once for all
-# steps. Except for rounding, the two should agree in every number.
+# The library's compiled `AdditiveAttention` computes some products once for all steps. Except for
+# rounding, both should agree in every number.
 
 # %%
 package = AdditiveAttention(*weights_of_it)
@@ -426,8 +427,9 @@ print("ours and the library's: contexts, weights and all gradients are equal; "
 # words only up to y_{t−2}. When attention looks for *blanca*, the query has not even read *casa*:
 # that a quality is wanted now is only an expectation.
 #
-# Our models depart from the paper in four details: larger initial weights, r after the product and
-# z on the old state in the GRU (lesson 04), and a readout from s_t instead of s_{t−1}.
+# > **If you know the paper:** the model itself departs from it in four details: larger initial
+# > weights, r after the product and z on the old state in the GRU (lesson 04), and a readout from
+# > s_t instead of s_{t−1}. Dropout and Adam are further ones.
 #
 # In the whole model, dq also flows back through all earlier steps of the decoder. Is every gradient
 # still the same as the library's?
@@ -440,12 +442,13 @@ print(f"the whole model: loss {losses[0]:.5f} with the library's attention, {los
 # %% [markdown]
 # ## Watch it learn
 #
-# Can attention learn where to look if no one shows it? We begin with a task about which we know
-# everything: read three to eight digits, and write them in reverse. A heatmap has a row for each
-# digit written and a column for each digit read, so the right weights form the diagonal from top
-# right to bottom left. Both sequences end with `</s>`, which from here on counts in S; no digit is
-# right for its row. How many training steps, of 64 sequences each, will the model need until its
-# largest weight is always on the right digit?
+# Can attention learn where to look if no one shows it? We begin with a task whose alignment we
+# know: read three to eight digits, and write them in reverse. A heatmap has a row for each digit
+# written and a column for each digit read, so the right weights form the diagonal from top right to
+# bottom left. In the code, `pair.sure` lists its cells as (j, t), digit read and digit written.
+# Both sequences end with `</s>`, and from here on S includes it; its row has no right column. How
+# many training steps, of 64 sequences each, will the model need until its largest weight is always
+# on the right digit?
 #
 # > **Exercise.** Write the measure of how often the largest weight is on the right word:
 # > `numpy-attention exercise start pointing`.
@@ -482,8 +485,7 @@ reverse = [*test[longest].target, "</s>"]
 figure, axes = plt.subplots(1, 5, figsize=(15, 3.9), layout="constrained")
 for (step, points, weights), ax in zip(shown, axes):
     plotting.attention_heatmap(weights, source_tokens=digits, target_tokens=reverse,
-                               gold=test[longest].sure,     # pairs (read, written) of positions
-                               ax=ax, bar=False,
+                               gold=test[longest].sure, ax=ax, bar=False,
                                title=f"step {step}\nlargest weight right: {points:.1%}")
     ax.set_xlabel("digits read")
 axes[0].set_ylabel("digits written")
@@ -498,17 +500,17 @@ assert at_last > 0.99
 # %% [markdown]
 # Nothing in the loss mentions the white frames. But the loss rewards writing the right digit, and a
 # simple way to do so is to attend to it. The weights do not improve steadily: at steps 150 and 250,
-# more of the largest are one place to the right of the digit than 50 steps before. The annotation
-# there knows the digit, too, because the encoder reads in both directions (question 6 takes one
-# away).
+# the largest weight is one place too far to the right more often than it was 50 steps earlier. A
+# neighbour's annotation knows the digit, too, because the encoder reads in both directions
+# (question 6 takes one away).
 #
 # ## Real text
 #
 # What about real sentences? The corpus `bible-en-es`, which ships with the library, pairs the King
 # James Version with the Spanish Reina-Valera of 1909. The scholars' marks are Strong's numbers, one
 # for each Hebrew or Greek word. An English and a Spanish word of the same clause with the same
-# number form a **gold link** (`pair.sure` in the code). We take clauses of at most eight tokens,
-# all of which occur at least 15 times.
+# number form a **gold link** (`pair.sure`). We take clauses of at most eight tokens, all of which
+# occur at least 15 times.
 
 # %% tags=["training"]
 train, held_out = bible_clauses()
@@ -551,19 +553,28 @@ print("translate with yours, and save a heatmap of its α:\n"
 # Now for your guess from the beginning. The decoder is fed the words of the **reference
 # translation** instead of its own (teacher forcing), so its weights have one row for each word of
 # the reference. The link of a Spanish word is right if the largest weight in its row is on the
-# linked English word. *The diagonal* is the simple rule.
+# linked English word. *The diagonal* is the simple rule. We also print how often the Spanish word
+# is the model's most likely one.
 
 # %% tags=["training"]
 print("share of gold links that are right:")
 print(f"  the diagonal    {metrics.diagonal_pointing(held_out):.1%}")
+places = [(n, t, j) for n, pair in enumerate(held_out) for j, t in pair.sure]
 for name, translator in (("your model", own), ("shipped model", shipped)):
     weights = translator.attend(held_out)
     print(f"  {name:<15} {metrics.pointing_accuracy(weights, held_out):.1%}")
+    likeliest = right_when_fed(translator, held_out)    # per word: is it the most likely one?
+    hit = np.array([weights[n][t].argmax() == j for n, t, j in places])
+    found = np.array([likeliest[n][t] for n, t, _ in places])
+    print(f"    the reference word is the most likely at {found[hit].mean():.0%} of the right "
+          f"links, {found[~hit].mean():.0%} of the wrong ones")
 
 # %% [markdown]
 # What a disappointment. After forty epochs the model is right for about three links in five, only 7
-# points more than the diagonal; after four, it can even be below the diagonal (question 7). And yet
-# the translations are good. How can the model write the right word while it attends to another?
+# points more than the diagonal. After four, it can even be below the diagonal with another seed
+# (question 7). Yet at 33% of its wrong links, against 72% of the right ones, the shipped model's
+# most likely word is the reference word. Why are the weights wrong so often, and how can the model
+# find the right word all the same?
 #
 # When the weights α_t are computed from the query s_{t−1}, the word y_t is *not yet chosen*. Take
 # the clause *the holy ghost came on them*. In Spanish, it may begin with the ghost, *el espíritu
@@ -574,10 +585,11 @@ for name, translator in (("your model", own), ("shipped model", shipped)):
 #
 # ## Once the word is known
 #
-# Can we find out where a word came from *after* it is written? Bayes' rule suggests how. The prior
-# is α_tj, the weight of position j. The likelihood is the probability of y_t if all of the weight
-# is on position j, so that the context is h_j. The product of prior and likelihood, divided by its
-# sum over j, is the posterior (Shankar & Sarawagi 2019):
+# Can we find out where a word came from *after* it is written? Bayes' rule suggests how. The prior,
+# our belief before we know y_t, is α_tj, the weight of position j. The likelihood is the
+# probability of y_t if all of the weight is on position j, so that the context is h_j. The product
+# of prior and likelihood, divided by its sum over j, is the posterior, our belief once we know y_t
+# (Shankar & Sarawagi 2019):
 #
 #     p(j | y_t)  ∝  α_tj · P(y_t | c_t = h_j)
 #
@@ -591,8 +603,9 @@ joint = prior * likelihood
 print("prior × likelihood:", joint, "  posterior:", joint / joint.sum())
 
 # %% [markdown]
-# For each target word, `given_word` makes S copies of the decoder's state. Copy j has a mask that
-# hides every position except j, so its context is h_j, and its step gives P(y_t | c_t = h_j).
+# For each target word, `given_word` makes S copies of the decoder's state (`state.take`). Copy j
+# has a mask that hides every position except j, so its context is h_j, and its step (`model.next`)
+# gives P(y_t | c_t = h_j).
 
 
 # %%
@@ -648,12 +661,12 @@ before, after, alone = looks
 # The posterior, *after*, is right for more than four links in five, the weights for about three. So
 # the model knows more about which words belong together than its weights show. Where is this
 # knowledge? *The word alone* does not use α_t, and yet it is about as good as the posterior. Its S
-# copies differ only in the context h_j, so the knowledge is in the annotations as *values*, which
-# make certain words likely.
+# copies differ only in the context h_j, so the knowledge is in the annotations as *values*.
 #
 # It is easy to choose heatmaps that please, so we show the worst. Call the cell of a link a *gold
 # cell*; it is a hit if it has the largest number in its row. Among the clauses with at least four
 # links, we show the one with the smallest share of hits for *before* (the last, if several tie).
+# The rows of *the word alone* are not distributions: they do not add up to 1.
 
 
 # %% tags=["training"]
@@ -684,16 +697,18 @@ for way, matrix in matrices.items():
     print(f"  {way:<14}", *(f"{number:9.2f}" for number in numbers))
 
 # %% tags=["training"]
+about = {"before": "weights", "after": "probabilities",
+         "the word alone": "likelihoods: rows do not add up to 1"}
 figure, axes = plt.subplots(1, 3, figsize=(15, 5), layout="constrained")
 for (way, matrix), ax in zip(matrices.items(), axes):
     plotting.attention_heatmap(
-        matrix, source_tokens=[*pair.source, "</s>"], target_tokens=[*pair.target, "</s>"],
+        matrix[:-1], source_tokens=[*pair.source, "</s>"], target_tokens=pair.target,
         gold=pair.sure, ax=ax, bar=False,
-        title=f"{way}: {hits(matrix, pair)} of {len(pair.sure)} gold cells")
+        title=f"{way}: {hits(matrix, pair)} of {len(pair.sure)} gold cells\n{about[way]}")
     ax.set_xlabel("English, read")
 axes[0].set_ylabel("Spanish, written")
-figure.colorbar(axes[0].images[0], ax=axes, label="weight or probability", shrink=0.7)
-figure.suptitle("How many gold cells (white frames) have the largest number in their row?")
+figure.colorbar(axes[0].images[0], ax=axes, label="weight, likelihood or probability", shrink=0.7)
+figure.suptitle("How many gold cells (white frames) have the largest number in their row?\n")
 show(figure, "06_attention")
 
 # %% [markdown]
@@ -701,54 +716,44 @@ show(figure, "06_attention")
 # decoder bets on *the holy ghost*, and its most likely words, printed above, begin with *el*.
 # *After*, nearly all of the weight at *vino* is on *came*, the only word that makes *vino* likely.
 #
-# In three rows, *after* prefers a neighbour: *el* points at *holy* instead of *the*, and *espíritu*
-# and *santo* miss their gold cells. The annotations of neighbours know each other's words, and here
-# they make the Spanish word about equally likely (*el*: 0.63 and 0.64), so the prior decides (0.02
-# and 0.46). In the last row, `</s>` is nearly certain wherever the model looks, so *after* hardly
-# differs from *before*.
+# In three rows, *after* prefers a neighbour: at *el* it points at *holy* instead of *the*, and at
+# *espíritu* and *santo* at each other's gold word. A neighbour's annotation knows the word, too. At
+# *el*, the likelihoods of *the* and *holy* are nearly equal (0.63 and 0.64), so the prior decides:
+# 0.02 for *the*, 0.46 for *holy*.
 #
 # ## Is it because the word is a surprise?
 #
 # Why are the weights α_t wrong for two links in five? Sometimes a neighbour's annotation does as
 # well. Our explanation for the rest is that the decoder could not know which word comes next. Then
 # α_t should be right more often where the model expects the reference word than where the word is a
-# surprise. So we sort the gold links by P(y_t), the probability that the model gives to the
-# reference word, and cut them into four quarters, from surprising to expected. Here are the links
-# of one clause:
+# surprise. The 72% and 33% suggest so. For a test, we sort the gold links by P(y_t), the
+# probability that the model gives to the reference word, and cut them into four quarters, from
+# surprising to expected.
+#
+# A test needs **controls**, which should fail it. Our two know nothing about the words: one points
+# at a random position, the other along the diagonal. A control puts all of its weight on one
+# position j. Its context is then h_j, so its links are sorted by the likelihood P(y_t | c_t = h_j).
+# Guess: whose share of right links will rise from the first quarter to the last?
 
 # %% tags=["training"]
 # per link: P(y_t) and right or not, three ways; mean P(y_t | c_t = h_j); clause
 rows, means, clauses = links_with(shipped, held_out, before, alone, np.random.default_rng(7))
 P = rows[:, :, 0]                   # (links, 3): the model, at random, the diagonal
 right = rows[:, :, 1]
-first = next(n for n, pair in enumerate(held_out) if len(pair.sure) > 3)
-
-
-# %% tags=["training"]
-def examples(order, right):
-    """Print four links: the number by which they are sorted, their quarter, right or wrong."""
-    place = order.argsort(kind="stable").argsort()
-    for (j, t), link in sorted(zip(held_out[first].sure, np.flatnonzero(clauses == first))):
-        print(f"  {held_out[first].source[j]:>7}–{held_out[first].target[t]:<8}{order[link]:.3f}  "
-              f"quarter {1 + 4 * place[link] // links}  {'right' if right[link] else 'wrong'}")
-
-
-print("the model's P(y_t):")
-examples(P[:, 0], right[:, 0])
-
-# %% [markdown]
-# A test needs **controls**, which should fail it. Our two know nothing about the words: one points
-# at a random position, the other along the diagonal. A control puts all of its weight on one
-# position j, so its context is h_j, and its links are sorted by P(y_t | c_t = h_j). Guess: whose
-# share of right links will rise from the first quarter to the last?
+ways = ("shipped, before", "shipped, at random", "shipped, the diagonal")
 
 # %% tags=["training"]
 print(f"share of links right in each quarter of {links // 4} links, surprising to expected;\n"
       "sorted by P(y_t):")
-ways = ("shipped, before", "shipped, at random", "shipped, the diagonal")
 by_word = [quarters(name, P[:, n], right[:, n]) for n, name in enumerate(ways)]
-print("the same four links, at random:")
-examples(P[:, 1], right[:, 1])
+
+first = next(n for n, pair in enumerate(held_out) if len(pair.sure) > 3)
+place = P.argsort(0, kind="stable").argsort(0)      # of a link among all links, per way
+print("the links of one clause, before and at random: P(y_t), its quarter, right or wrong")
+for (j, t), link in sorted(zip(held_out[first].sure, np.flatnonzero(clauses == first))):
+    numbers = [f"{P[link, n]:.3f}  {1 + 4 * place[link, n] // links}  "
+               f"{'right' if right[link, n] else 'wrong'}" for n in (0, 1)]
+    print(f"  {held_out[first].source[j]:>7}–{held_out[first].target[t]:<10}", *numbers, sep="    ")
 
 # %% [markdown]
 # The model passes. But **the controls pass as well, and by larger factors**. How can a random
@@ -756,44 +761,37 @@ examples(P[:, 1], right[:, 1])
 #
 # It cannot. P(y_t) depends on the position that was attended to. When a random position happens to
 # be right, as for *donde*, it makes the word likely, so the link is sorted into a late quarter. The
-# model's own weights change P(y_t) in the same way. So the test sorts the links by its own result,
-# and could hardly have failed.
+# model's own weights change P(y_t) in the same way. So the test sorts the links by the very result
+# that it measures, and even a random position passes it. The 72% and 33% have the same flaw.
 #
 # A fair test sorts by a probability that does not depend on the weights α_t: the mean over all
 # positions, Σ_j P(y_t | c_t = h_j) / S. Then a link is in the same quarter for the model and the
 # controls. Late quarters may be easier for other reasons, so to support our explanation, the model
 # must rise by more than the diagonal.
 #
-# How far would chance alone typically move this difference? A **bootstrap** estimates this
-# **standard error**: it draws as many clauses as have links, with replacement, and computes the
-# difference again. The standard deviation of 1,000 such differences is the error.
+# How far would chance move this difference? Take the N clauses that have links, draw N of
+# them with replacement, and compute the difference for their links. The standard deviation of 1,000
+# such differences estimates the **standard error** (a **bootstrap**). It is printed after ±.
 
 # %% tags=["training"]
 assert all(shares[3] > 2 * shares[0] for shares in by_word)
 print("the same, sorted by the mean of P(y_t | c_t = h_j) over all positions j:")
-fair = [quarters(name, means, right[:, n]) for n, name in enumerate(ways)]
-quarters("1 / S", means, np.array([1 / alone[n].shape[1] for n in clauses]))
+for n, name in enumerate(ways):
+    quarters(name, means, right[:, n])
 difference, error = rise_over_diagonal(rows, means, clauses, np.random.default_rng(8), draws=1_000)
 print(f"rise of the model minus rise of the diagonal: {difference:.0f} ± {error:.0f} points")
-halves = [50 * (q3 + q4 - q1 - q2) for q1, q2, q3, q4 in fair]
-print(f"rise from half to half: the model {halves[0]:.1f}, the diagonal {halves[2]:.1f} points\n"
-      "the four links, the model:")
-examples(means, right[:, 0])
 
 # %% [markdown]
-# From the first quarter to the last, the model rises by 12 points, and the diagonal by 15. The
+# The model rises by 12 points from the first quarter to the last, and the diagonal by 15. The
 # difference of −3 is well within its error of 8, so the fair test does **not** show that attention
-# follows the model's expectation. (Nor do five models trained for four epochs: question 7.) This
-# verdict does not hang on the last quarter, where the model falls from 74% to 61%: from the first
-# half to the second, the model rises by 10.5 points, and the diagonal by 10.1. But with 114 links
-# per quarter, the test is weak. Even the random control, which is right with probability 1 / S,
-# rises by 8 points: about 2 because late quarters have shorter clauses, the rest by chance. Our
-# explanation remains plausible, but unproven.
+# follows the model's expectation. (Nor do five models trained for four epochs: question 7.) But
+# with an error of 8 points, the test is weak. Our explanation remains plausible, but unproven.
 #
-# What does the heatmap show, then? At most what the decoder *expects*, never what it wrote, because
-# the query s_{t−1} has not read y_t. To find which words translate each other, use a number that
-# reads y_t: the likelihood or the posterior. And remember the method: if a measure is computed from
-# the thing that it is meant to explain, it needs a control that knows nothing.
+# What does the heatmap show, then? Never what the decoder wrote, because α_t cannot know more than
+# s_{t−1} knows, and s_{t−1} has not read y_t. So it shows at most what the decoder *expects*, and
+# the test leaves open whether it shows even that. To find which words translate each other, use a
+# number that reads y_t: the likelihood or the posterior. And remember the method: if a measure is
+# computed from the thing that it is meant to explain, it needs a control that knows nothing.
 
 # %% [markdown]
 # ## What others call it
