@@ -1,5 +1,7 @@
 """Helpers of lesson 15: comparisons with the library, training, measures, a figure."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from luong_parts import attended, check_equal, untrained
 from matplotlib import pyplot as plt
@@ -8,6 +10,7 @@ from numpy_attention import plotting
 from numpy_attention.data.batching import pair_batch
 from numpy_attention.gradcheck import randomize
 from numpy_attention.models.luong import LuongTranslator
+from numpy_attention.training.optimizers import Adam
 
 # ---- comparisons ---------------------------------------------------------------------------------
 
@@ -57,12 +60,30 @@ def _decoders(model):
 # ---- training and measures -----------------------------------------------------------------------
 
 
-def train_window(pairs, seed, *kinds):
+@dataclass(frozen=True)
+class Paced(Adam):
+    """Adam, which then takes back a part of each step: pace is the share that is left."""
+
+    pace: np.ndarray | float = 1.0              # a number for each parameter
+
+    def update(self, weights, *rest):
+        before = weights.copy()
+        super().update(weights, *rest)
+        weights[...] = before + self.pace * (weights - before)
+
+
+def train_window(pairs, seed, *kinds, pace=1.0):
     """A Translator with general and local-p, D = 2, trained for one epoch with each of the kinds.
 
     kinds: LocalPredictive, or a subclass with another backward pass.
+    pace: the share of Adam's steps that W_p and v_p take.
     """
     translator, trainer = untrained(pairs, seed, attention="general", window="local-p", width=2)
+    share = translator.model.zeros_like()       # a model that holds the pace of each parameter
+    share.vector[...] = 1
+    share.attention.W_p[...] = pace
+    share.attention.v_p[...] = pace
+    trainer.optimizer = Paced(trainer.optimizer.learning_rate, pace=share.vector)
     for epochs, kind in enumerate(kinds, 1):
         object.__setattr__(translator.model.attention, "__class__", kind)
         trainer.fit(epochs)
