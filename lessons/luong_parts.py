@@ -184,15 +184,23 @@ def _print_hits(name, places, by_state, more=""):
     return np.mean(hits)
 
 
-def past_the_noun(weights, test):
-    """The share of unswapped nouns with the largest weight on a later word, </s> left out.
+def print_past_diagonal(name, weights, test):
+    """Print past_the_diagonal for swapped and unswapped nouns; → the two shares."""
+    shares = [past_the_diagonal(weights, test, swap) for swap in (True, False)]
+    print(f"  {name:<15} {shares[0]:>4.0%} of the swapped, {shares[1]:>4.0%} of the unswapped")
+    return shares
 
-    Counts only nouns that are swapped in other sentences.
+
+def past_the_diagonal(weights, test, swap):
+    """The share of nouns, target word t, with the largest weight on a position > t, </s> left out.
+
+    In this grammar, source position t has the adjective of a swapped noun, and any other noun
+    itself. swap: count swapped nouns; if False, the same nouns where they are not swapped.
     """
     nouns = {pair.source[j] for pair in test for j, _ in swapped(pair)[1]}
-    return np.mean([rows[t, :-1].argmax() > j for rows, pair in zip(weights, test)
+    return np.mean([rows[t, :-1].argmax() > t for rows, pair in zip(weights, test)
                     for j, t in pair.sure
-                    if pair.source[j] in nouns and (j, t) not in swapped(pair)[1]])
+                    if pair.source[j] in nouns and ((j, t) in swapped(pair)[1]) == swap])
 
 
 # ---- figures -------------------------------------------------------------------------------------
@@ -205,13 +213,24 @@ def noun_weight(weights, pair):
             f"{weights[t, j]:.0%} on {pair.source[j]}")
 
 
-def draw_two(title, pair, matrices):
-    """The figure of two heatmaps. matrices: {title of the heatmap: weights of the pair}."""
-    figure, axes = plt.subplots(1, 2, figsize=(11, 5.8), layout="constrained")
-    figure.suptitle(title)
+def draw_two(title, pair, matrices, around_swap=False):
+    """The figure of two heatmaps. matrices: {title of the heatmap: weights of the pair}.
+
+    around_swap: draw only the rows of the first swapped noun, its adjective and their neighbours.
+    """
+    targets = [*pair.target, "</s>"]
+    t = swapped(pair)[1][0][1]
+    rows = range(t - 1, t + 3) if around_swap else range(len(targets))
+    figure, axes = plt.subplots(1, 2, figsize=(11, 1.8 + 0.5 * len(rows)), layout="constrained")
+    figure.suptitle(title + "\n", fontsize=14)
     for ax, (one, weights) in zip(axes, matrices.items()):
-        plotting.attention_heatmap(weights, source_tokens=[*pair.source, "</s>"],
-                                   target_tokens=[*pair.target, "</s>"], gold=pair.sure,
-                                   possible=pair.possible, ax=ax, title=one,
+        gold, possible = ([(j, t - rows[0]) for j, t in links if t in rows]
+                          for links in (pair.sure, pair.possible))
+        plotting.attention_heatmap(weights[rows[0]:rows[-1] + 1], gold=gold, possible=possible,
+                                   source_tokens=[*pair.source, "</s>"], ax=ax, title=one,
+                                   target_tokens=[targets[t] for t in rows],
                                    bar=ax is axes[-1])      # one for both
+    legend = axes[-1].get_legend()
+    legend.remove()                                         # below both instead
+    figure.legend(handles=legend.legend_handles, loc="outside lower center", ncols=2, frameon=False)
     return figure
