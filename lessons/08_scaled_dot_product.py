@@ -1,21 +1,20 @@
 # %% [markdown]
 # # Lesson 08: scaled dot-product attention, and many heads
 #
-# **You will be able to** derive scaled dot-product attention with many heads, and find out by
-# experiment what the division by √d_k does.
+# **You will be able to** derive scaled dot-product attention with many heads, and say what the
+# division by √d_k does.
 #
 # **Needs:** lesson 07. **Time:** 45 minutes to read, about a minute to run.
 #
 # In lesson 07 the same annotation was both key and value, and the target words attended one after
 # another. Vaswani et al. (2017) separate the roles: one matrix makes the **queries**, a second the
 # **keys**, and a third the **values**. All queries attend at once, and their scores are divided by
-# √d_k, where d_k is the length of a key. Several such attentions, called **heads**, work in
-# parallel. Transformers are built from these heads (lesson 09).
+# √d_k, where d_k is the number of components of a key. Several such attentions, called **heads**,
+# work in parallel. Transformers are built from these heads (lesson 09).
 #
-# Why the division? The usual answer is that without it, the gradient vanishes. But you will find a
-# case in which leaving it out makes the gradient three times as *large*. Guess now: does a model
-# then learn better, or worse? Afterwards you will build many heads, and meet a bug that no gradient
-# check can see.
+# Why the division? The usual answer is that without it, the gradient vanishes. You will see a case
+# in which this is wrong, and find out by experiment what the division does instead. Afterwards you
+# will build many heads, and meet a bug that no gradient check can see.
 
 # %%
 print("Lesson 08: scaled dot-product attention, and many heads", flush=True)
@@ -55,8 +54,8 @@ np.set_printoptions(precision=3, suppress=True)
 # %%
 def softmax(E):
     """Along the last axis; −∞ gets weight 0."""
-    A = np.exp(E - E.max(-1, keepdims=True))
-    return A / A.sum(-1, keepdims=True)
+    powers = np.exp(E - E.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
 
 
 words = ["the", "blue", "student"]
@@ -77,6 +76,10 @@ print("  étudiant finds", alpha @ v)
 # Now add a second target word, *bleu*. Nothing in its query depends on what *étudiant* finds, so
 # both can attend at once. If the two queries are the rows of a matrix q, one matrix product
 # computes all scores, and a second one computes what each query finds.
+#
+# We write down q, k and v ourselves, but a model computes them from two matrices, left in the
+# figure: X has a row of d_model numbers for each target word, M a row of D numbers for each source
+# word.
 
 # %%
 q = np.array([[0.3, 1.6],           # étudiant
@@ -90,10 +93,8 @@ print("row 0 equals the weights computed for étudiant by itself")
 show(attention_picture(q, k, v, e, A, Y, ["étudiant", "bleu"], words), "08_roles")
 
 # %% [markdown]
-# We wrote down q, k and v ourselves, but a model computes them from two matrices, as on the left of
-# the figure: X has a row of d_model numbers for each target word, and M a row of D numbers for each
-# source word. Attention from one sequence to another, as in lessons 06 and 07, is
-# **cross-attention**. If M is X, the words of a sequence attend to each other: **self-attention**.
+# Attention from one sequence to another, as in lessons 06 and 07, is **cross-attention**. If M is
+# X, the words of a sequence attend to each other: **self-attention**.
 #
 # | symbol | shape | what it is |
 # |---|---|---|
@@ -102,18 +103,16 @@ show(attention_picture(q, k, v, e, A, Y, ["étudiant", "bleu"], words), "08_role
 # | k = M W_k | (S, d_k) | **keys**: what each source word can be found by |
 # | v = M W_v + b_v | (S, d_v) | **values**: what each source word contributes when it is found |
 # | e = q kᵀ / √d_k | (T, S) | scores: every query is compared with every key |
-# | A = softmax(e), each row | (T, S) | weights: each row adds up to 1 |
+# | A = softmax(e), each row | (T, S) | weights: each row adds up to 1 (lesson 06's A was a size) |
 # | Y = A v | (T, d_v) | what each query has found |
 # | W_o, b_o | (d_v, O), (O,) | one more layer on top, with O outputs: Y W_o + b_o |
 # | `heads` | | number of heads, **h** in the paper |
-#
-# In lesson 06, A was the size of the score's hidden layer.
 
 # %% [markdown]
 # ## Backward
 #
-# Given the **upstream gradient** dY, we walk through the lines of Y, A and e in reverse. Each is
-# either a matrix product or lesson 06's softmax, applied to each row:
+# Given the **upstream gradient** dY, we walk through the lines of Y, A and e in reverse. Y and e
+# are matrix products, and A is lesson 06's softmax, applied to each row:
 #
 #     Y = A v             dv = Aᵀ dY          dA = dY vᵀ
 #     A = softmax(e)      de = A ∘ (dA − rowsum(A ∘ dA))
@@ -179,9 +178,10 @@ def attention_backward(dY, dA, cache):
 
 # %%
 rng = np.random.default_rng(0)
-q = rng.standard_normal((2, 4, 6))              # (B, T, d_k)
-k = rng.standard_normal((2, 5, 6))              # (B, S, d_k)
-v = rng.standard_normal((2, 5, 7))              # (B, S, d_v)
+batch_q = rng.standard_normal((2, 4, 6))        # (B, T, d_k)
+batch_k = rng.standard_normal((2, 5, 6))        # (B, S, d_k)
+batch_v = rng.standard_normal((2, 5, 7))        # (B, S, d_v)
+batch = (batch_q, batch_k, batch_v)
 visible = rng.random((2, 4, 5)) < 0.7           # (B, T, S)
 visible[:, :, 0] = True                         # every query sees something
 
@@ -190,7 +190,7 @@ def check(backward):
     """A gradient check of `attention` with this backward pass."""
     def back(dY, dA, cache, grads):
         return backward(dY, dA, cache)
-    return gradcheck(None, q, k, v, visible, rng=np.random.default_rng(2), forward=attention,
+    return gradcheck(None, *batch, visible, rng=np.random.default_rng(2), forward=attention,
                      backward=back)
 
 
@@ -198,13 +198,13 @@ print(check(attention_backward))
 
 # %%
 library_attention = ScaledDotProductAttention()
-Y, A, cache = attention(q, k, v, visible)
-known_Y, known_A, known = library_attention.forward(q, k, v, visible)
-dY = rng.standard_normal(Y.shape)
-dA = rng.standard_normal(A.shape)
-assert np.allclose(Y, known_Y) and np.allclose(A, known_A)
-theirs = library_attention.backward(dY, dA, known)
-for mine, other in zip(attention_backward(dY, dA, cache), theirs):
+batch_Y, batch_A, cache = attention(*batch, visible)
+known_Y, known_A, known = library_attention.forward(*batch, visible)
+batch_dY = rng.standard_normal(batch_Y.shape)
+batch_dA = rng.standard_normal(batch_A.shape)
+assert np.allclose(batch_Y, known_Y) and np.allclose(batch_A, known_A)
+theirs = library_attention.backward(batch_dY, batch_dA, known)
+for mine, other in zip(attention_backward(batch_dY, batch_dA, cache), theirs):
     assert np.allclose(mine, other, rtol=1e-10, atol=1e-12)
 print("attention over queries, keys and values: outputs and gradients equal the library's")
 
@@ -350,17 +350,17 @@ for number, (name, values) in enumerate(medians.items()):
     ax.loglog(WIDTHS, values, label=name, color=plotting.COLOURS[number],
               marker=plotting.MARKERS[number])
 ax.minorticks_off()
-ax.set(xlabel="d_k, the size of queries and keys", ylabel="median of ‖∂α/∂q‖",
+ax.set(xlabel="d_k, the number of components of queries and keys", ylabel="median of ‖∂α/∂q‖",
        title=f"Not divided: {ratio:.1f} times as large at d_k = 16, almost 0 at {WIDTHS[-1]}")
 ax.set_xticks(WIDTHS, WIDTHS)
 ax.legend(loc="lower left")
 show(ax, "08_gradient")
 
 # %% [markdown]
-# Without the division, the gradient does vanish, but only when d_k is large. The variance is close
-# to d_k, as the argument says. Still, the gradient first *grows*, up to d_k = 16, because the slope
-# of the softmax stays about the same while the keys become longer. Beyond that, the slope shrinks
-# faster than the keys grow. With the division, the gradient hardly depends on d_k.
+# Without the division, the variance is close to d_k, and the gradient does vanish if d_k is large.
+# But up to d_k = 16, it *grows*, because the slope of the softmax stays about the same while the
+# norm of the keys grows. Beyond that, the slope shrinks faster than the norm grows. With the
+# division, the gradient hardly depends on d_k.
 #
 # Here is the puzzle. At d_k = 16, the median gradient is three times as large without the division
 # as with it. If the division only kept gradients from vanishing, a model with d_k = 16 would not
@@ -374,13 +374,12 @@ show(ax, "08_gradient")
 #
 # But these two models differ in two ways: in whether the scores are divided *during* training, and
 # in the variance of the scores *at the start*, which is about 1 with the division and about 16
-# without. To separate the two causes, we train two more models, with W_q and W_k rescaled once
-# more:
+# without. To separate the two causes, we train two more models, with W_q and W_k doubled or halved:
 #
 # | | scores start with variance 1 | scores start with variance 16 |
 # |---|---|---|
-# | divided | the usual model | W_q and W_k are larger |
-# | not divided | W_q and W_k are smaller | the division is left out |
+# | divided | W_q and W_k as above | W_q and W_k doubled |
+# | not divided | W_q and W_k halved | W_q and W_k as above |
 #
 # If the division matters, the rows will differ. If the start matters, the columns will. Which do
 # you expect?
@@ -444,34 +443,38 @@ print(f"  starting with variance 1, divided or not:  {start_1.min():.2f} to {sta
 print(f"  starting with variance 16, divided or not: {start_16.min():.2f} to {start_16.max():.2f}")
 
 # %% tags=["training"]
-# On one machine, seeds 1 to 5 of the divided models end with a perplexity of 1.15 to 1.46 (variance
-# 1 at the start) and of 2.12 to 2.95 (variance 16). On another, seed 1 ends with 1.62 and 3.13.
-figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-styles = ["o-", "o-", "s--", "s--"]
-for (name, several), number, style in zip(curves.items(), [0, 1, 0, 1], styles):
-    ax.semilogy([1, 2, 3], several.mean(0), style, color=plotting.COLOURS[number], label=name)
-ax.minorticks_off()
-ax.set_yticks([1.5, 2, 3, 5, 10, 20], ["1.5", "2", "3", "5", "10", "20"])
-ax.set(xlabel="epoch", xticks=[1, 2, 3], ylabel="training perplexity, mean of two seeds",
-       title="At d_k = 16, the variance at the start matters far more than the division")
-ax.legend()
-show(ax, "08_start")
+# With d_k = 256 and variance 1, seeds 1 to 3: 1.14 to 1.19 (divided), 1.36 to 1.56 (not divided).
+figure, axes = plt.subplots(1, 2, figsize=(9, 4), sharey=True, layout="constrained")
+figure.suptitle("At d_k = 16, the variance at the start matters far more than the division")
+for ax, variance in zip(axes, (1, 16)):
+    for number, (division, style) in enumerate((("divided", "o-"), ("not divided", "s--"))):
+        ax.semilogy([1, 2, 3], curves[f"{division}, variance {variance}"].mean(0), style,
+                    label=division, color=plotting.COLOURS[number], markersize=9 - 4 * number)
+    ax.set(xlabel="epoch", xticks=[1, 2, 3], title=f"scores start with variance {variance}")
+axes[0].set_yticks([1.5, 2, 3, 5, 10, 20], ["1.5", "2", "3", "5", "10", "20"])
+axes[0].minorticks_off()
+axes[0].set_ylabel("training perplexity, mean of two seeds")
+axes[1].legend()
+show(figure, "08_start")
 assert start_1.max() < start_16.min()
 
 # %% [markdown]
-# The start decides. If the scores *begin* small, a model trains about as well without the division
+# The start decides here. If the scores *begin* small, a model trains about as well without division
 # as with it. If they begin large, the model falls far behind, and dividing them during training
-# helps only a little. So at this size, it is not the division itself that helps. And a larger
-# gradient gives no advantage, because Adam divides each number of the gradient by its typical size
-# (lesson 02), and a factor that all queries share cancels.
+# helps only a little. At d_k = 256, it helps even after a small start: with variance 1, three seeds
+# end with a perplexity of 1.14 to 1.19 if divided, and of 1.36 to 1.56 if not (question 4).
+#
+# The larger gradient gives no advantage. Our explanation, not tested here, is that Adam divides
+# each number of the gradient by its typical size (lesson 02), so a factor common to all queries
+# cancels.
 #
 # What is wrong with a large start, then? After training, the largest α is close to 1 in all four
 # models, so this task *rewards* a nearly one-hot softmax. But in the two models that start with
-# variance 16, it is about 0.7 even before training, and the word that gets it is arbitrary. Our
-# explanation, not tested here, is that these two models must first unlearn their random choices.
-# That is slow, because a query that is sure passes back hardly any gradient (lesson 06, question
-# 1), and Adam rescales only the sum over all queries. So what would matter is the spread *between*
-# queries, which the median hides:
+# variance 16, it is about 0.7 even before training, and the word that gets it is arbitrary. So we
+# suspect, again untested, that both must first unlearn their random choices. That is slow: a query
+# that is sure passes back hardly any gradient (lesson 06, question 1). Adam cannot help, because it
+# rescales only the sum over all queries, in which the sure ones count little. So look at how much
+# the gradients of the queries differ, which the median hides:
 
 # %%
 for name, divided in (("not divided", False), ("divided", True)):
@@ -485,10 +488,10 @@ for name, divided in (("not divided", False), ("divided", True)):
 # Without the division, the gradients spread widely, and the smallest belong to queries that are
 # almost certain. With it, most are of similar size. And the first table shows how sure the queries
 # are on average: the mean of the largest α grows from 0.27 to 0.97 without the division, and stays
-# near 0.3 with it. So **the division keeps an untrained model from being sure**, whatever d_k is.
+# near 0.3 with it. So **if the components of q and k start with variance 1, the division keeps an
+# untrained model from being sure**, whatever d_k is.
 #
-# Two doubts are left to you. Could the large W_q and W_k do the harm, and not the large scores
-# (question 3)? And is the start all that matters at d_k = 256, too (question 4)?
+# One doubt is left: could the large W_q and W_k do the harm, not the large scores (question 3)?
 #
 # ## Many heads
 #
@@ -504,8 +507,8 @@ all_v = M @ W_v + b_v
 parts = []
 for first in (0, 2, 4):                         # three heads, two columns each
     block = slice(first, first + 2)
-    Y, _, _ = attention(all_q[:, block], all_k[:, block], all_v[:, block], True)
-    parts.append(Y)
+    part, _, _ = attention(all_q[:, block], all_k[:, block], all_v[:, block], True)
+    parts.append(part)
 by_loop = np.concatenate(parts, 1) @ W_o + b_o  # (T, O)
 library = MultiHeadAttention(W_q, b_q, W_k, W_v, b_v, W_o, b_o, ScaledDotProductAttention(), 3)
 known, _, _ = library.forward(X[None], M[None], np.ones((1, 4, 5), bool))
@@ -513,10 +516,9 @@ assert np.allclose(by_loop, known[0])
 print("three heads by slices: the output equals the library's")
 
 # %% [markdown]
-# A loop over heads is slow. If the heads are one more axis of the batch, a single product computes
-# all of them. For this, the axis of heads must come *before* the axis of words: (B, heads, T, d_k).
-# Watch how a reshape and a transpose do this with two words of six numbers each. The first digit of
-# a number is its word, the second its column:
+# A loop over heads is slow. A single product computes all of them if the heads are one more axis,
+# *before* the axis of words: (B, heads, T, d_k). A reshape and a transpose do this, here with two
+# words of six numbers each. The first digit of a number is its word, the second its column:
 
 # %%
 x = np.array([[[10, 11, 12, 13, 14, 15],
@@ -528,10 +530,10 @@ for number, head_columns in enumerate(heads[0]):
 
 # %% [markdown]
 # Each head has its two columns of *both* words. In the layer below, `split` makes this cut, and
-# `join` reverses it. Both only move numbers to other places, and the gradients must move back, so
-# each is the other's backward pass. Here is the whole layer, for a batch. Its `forward` also
-# returns the mean of the heads' weights, and `backward` takes the gradient `dweights` with respect
-# to this mean.
+# `join` reverses it. Both only move numbers, and gradients must move back. So the backward pass of
+# `split` is `join`, and that of `join` is `split`. Here is the whole layer, for a batch. Its
+# `forward` also returns the mean of the heads' weights, and `dweights` is the gradient with respect
+# to it.
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start multi-head`.
@@ -592,21 +594,21 @@ class PlainMultiHead(Module):
 
 # %%
 plain = PlainMultiHead(W_q, b_q, W_k, W_v, b_v, W_o, b_o, heads=3)
-X = rng.standard_normal((2, 4, 3))              # (B, T, d_model)
-M = rng.standard_normal((2, 5, 7))              # (B, S, D)
-shown, _, _ = plain.forward(arguments[0][None], arguments[1][None], np.ones((1, 4, 5), bool))
-assert np.allclose(shown[0], by_loop)
+by_axis, _, _ = plain.forward(X[None], M[None], np.ones((1, 4, 5), bool))
+assert np.allclose(by_axis[0], by_loop)
+batch_X = rng.standard_normal((2, 4, 3))        # (B, T, d_model)
+batch_M = rng.standard_normal((2, 5, 7))        # (B, S, D)
 
 
 def check_layer(layer):
-    """The report of a gradient check, with the mask `visible`."""
+    """The report of a gradient check, with the mask `visible` of the first batch."""
     def forward(X, M):
         return layer.forward(X, M, visible)
-    return gradcheck(layer, X, M, rng=np.random.default_rng(4), forward=forward)
+    return gradcheck(layer, batch_X, batch_M, rng=np.random.default_rng(4), forward=forward)
 
 
 print(str(check_layer(plain)).splitlines()[0])
-check_same(plain, library, X, M, visible)
+check_same(plain, library, batch_X, batch_M, visible)
 print("many heads: outputs, weights and all gradients equal the library's")
 
 # %% [markdown]
@@ -617,8 +619,8 @@ print("many heads: outputs, weights and all gradients equal the library's")
 #
 # Suppose that `split` leaves out the transpose, and reshapes (B, T, heads · d_k) straight to
 # (B, heads, T, d_k). Every shape fits. If `join` leaves out its transpose, too, the two still undo
-# each other, so the backward pass is right for this wrong forward pass. A gradient check cannot
-# know that we meant another. Guess what each head gets from the two words above:
+# each other, so the backward pass is right for this wrong forward pass. Guess what each head gets
+# from the two words above:
 
 
 # %%
@@ -662,10 +664,10 @@ def leak(layer):
     """How far the outputs move when the last source word changes, which no query may see."""
     hidden = visible.copy()
     hidden[:, :, -1] = False
-    changed = M.copy()
+    changed = batch_M.copy()
     changed[:, -1] += 1
-    before, _, _ = layer.forward(X, M, hidden)
-    after, _, _ = layer.forward(X, changed, hidden)
+    before, _, _ = layer.forward(batch_X, batch_M, hidden)
+    after, _, _ = layer.forward(batch_X, changed, hidden)
     return np.abs(after - before).max()
 
 
@@ -677,18 +679,19 @@ print(f"changing a hidden word moves the outputs by {leak(plain):.2f}; with scra
 #
 # Does each head learn to point at the right word? We train on `grammar-en-fr` once more, with four
 # heads of 16 numbers each. The library's layer returns only the mean of the heads' weights, so we
-# give its trained parameters to our layer, whose `attend` returns the weights of each head.
-# `phenomena` lists the links of a pair that belong to a negation.
+# give its trained parameters to our layer, whose `attend` returns the weights of each head. Its X
+# and M, the decoder's states and the annotations, come from `states`, with the masks of both.
+# `phenomena` lists the links of *not* with *ne* (or *n'*) and *pas*.
 #
 # Guess first: will all four heads find *not* when the model writes *ne* or *pas*?
 
 # %% tags=["training"]
 translator = create(pairs, 1, size=64, heads=4)
 train(translator, 1)
-X, M, _, of_sources = states(translator, test)
+test_X, test_M, _, of_sources = states(translator, test)
 fields = [array for _, array in translator.model.attention.named_parameters()]
 plain_layer = PlainMultiHead(*fields, heads=4)
-_, weights, _ = plain_layer.attend(X, M, of_sources[:, None])       # (B, heads, T, S)
+_, weights, _ = plain_layer.attend(test_X, test_M, of_sources[:, None])     # (B, heads, T, S)
 by_library = translator.attend(test)
 for rows, mine in zip(by_library, weights.mean(1)):
     assert np.allclose(rows, mine[:len(rows), :rows.shape[1]], atol=1e-4)
@@ -696,10 +699,12 @@ for rows, mine in zip(by_library, weights.mean(1)):
 
 # %% tags=["training"]
 def negation(weights):
-    """The share of the target words ne and pas that have their largest weight on "not"."""
-    hits = [rows[t, :-1].argmax() == j for rows, one in zip(weights, test)
-            for j, t in phenomena(one)["negation"]]
-    return np.mean(hits)
+    """→ for pas, ne and n', each time one occurs: is its largest weight on "not"?"""
+    hits = {"pas": [], "ne": [], "n'": []}
+    for rows, one in zip(weights, test):
+        for j, t in phenomena(one)["negation"]:
+            hits[one.target[t]].append(rows[t, :-1].argmax() == j)
+    return hits
 
 
 shown = next(n for n, pair in enumerate(test) if phenomena(pair)["swapped adjective"]
@@ -711,13 +716,16 @@ labels = {"source_tokens": [*pair.source, "</s>"], "target_tokens": [*pair.targe
 of_layers = {f"head {number}": weights[:, number] for number in range(4)}
 of_layers["mean of the heads"] = weights.mean(1)
 panels = {}
+print("Links whose largest weight is on the right word:")
 for name, several in of_layers.items():
     rows = [one[:len(pair.target) + 1, :len(pair.source) + 1]
             for one, pair in zip(several, test)]
-    shares = (f"right for {metrics.pointing_accuracy(rows, test):.0%} of all links, "
-              f"{negation(rows):.0%} of ne and pas")
-    panels[f"{name}\n{shares}"] = rows[shown]
-    print(f"  {name:<18} {shares}")
+    shares = [f"all {metrics.pointing_accuracy(rows, test):.0%}"]
+    shares += [f"{word} {np.mean(found):.0%}" for word, found in negation(rows).items()]
+    panels[f"{name}\n{', '.join(shares)}"] = rows[shown]
+    print(f"  {name:<18}", *(f"{share:>10}" for share in shares))
+counts = [f"{len(found)} {word}" for word, found in negation(rows).items()]
+print("Links with not:", ", ".join(counts))
 
 # %% tags=["training"]
 figure, axes = plt.subplots(2, 3, figsize=(12.5, 9), layout="constrained")
@@ -730,12 +738,13 @@ figure.colorbar(axes[0, 0].images[0], cax=axes[1, 2].inset_axes([0, 0, 0.07, 1])
 show(figure, "08_heads")
 
 # %% [markdown]
-# For *ne* and *pas*, the right word is *not*. In this run, head 1 nearly always points there, head
-# 2 about half of the time, and the other two almost never. (Which head knows *not* depends on the
-# seed.) The mean of the heads points there only half of the time, but a heatmap of the layer shows
-# nothing else. So look at the heads one by one.
+# For *pas*, *ne* and *n'*, the right word is *not*. In this run, head 1 nearly always points there.
+# Head 2 does so for *pas* but never for *ne* or *n'*, and the other two heads almost never. The
+# mean of the heads does the same as head 2. A heatmap of the layer shows only this mean, and hides
+# that one head knows where *ne* comes from. So look at the heads one by one.
 #
-# And why divide by √d_k? So that a head of any size begins with an open mind.
+# And why divide by √d_k? Above all for the start: if the components of q and k start with variance
+# 1, a head of any size begins with an open mind.
 
 # %% [markdown]
 # ## What others call it
@@ -773,14 +782,14 @@ show(figure, "08_heads")
 # %% [markdown]
 # ## Questions
 #
-# 1. Keys have no bias, because b_k would change no weight. What does the queries' bias b_q do? Can
-#    it be left out without loss, too?
+# 1. What does the queries' bias b_q do? Can it be left out without loss, like b_k?
 # 2. Show that the scores of one head have the form of lesson 07's *general*. What is their W_a?
 #    Which matrices W_a can no head have?
 # 3. Take the divided model with variance 1. Double W_q and W_k, and divide all scores by four, so
 #    that the matrices are large but the scores still start with variance 1. Does this model train
-#    like those that start with variance 1, or like those that start with 16?
-# 4. Train the four models with d_k = 256 and variances of 1 and 256. Is the start all that matters?
+#    like those that start with 1, or with 16?
+# 4. Train the four models with d_k = 256 and variances of 1 and 256. Does the start still matter
+#    most? Why might the division help during training?
 # 5. Test two more laws. If a target word changes, the outputs of the other target words stay the
 #    same. And if the source words and the columns of `visible` are reordered together, all outputs
 #    stay the same. Which law finds the bug in the scrambled layer?

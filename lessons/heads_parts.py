@@ -100,7 +100,7 @@ def attention_picture(q, k, v, e, A, Y, targets, sources):
     _matrix(ax, Y, 17.9, 2.6, "Y: what each finds", rows=targets)
     _arrow(ax, (0.95, 5.9), (2.2, 5.9), "W_q, b_q")
     _arrow(ax, (0.95, 1.9), (2.2, 2.8), "W_k", -0.3)
-    _arrow(ax, (0.95, 1.3), (2.2, 0.4), "W_v, b_v", 0.3)
+    _arrow(ax, (0.95, 1.3), (2.2, 0.4), "W_v, b_v", -0.5, -0.55)
     _arrow(ax, (5.65, 5.8), (6.25, 5.1))
     _arrow(ax, (5.65, 3.2), (6.25, 4.4))
     _arrow(ax, (6.95, 4.75), (8.1, 4.75), "/ √d_k")
@@ -139,8 +139,8 @@ def _matrix(ax, array, left, middle, title, rows=(), columns=()):
             ha="center", va="bottom", fontweight="bold")
 
 
-def _arrow(ax, start, end, text="", shift=0):
+def _arrow(ax, start, end, text="", shift=0, rise=0.12):
     ax.annotate("", end, start, arrowprops=dict(arrowstyle="-|>", color="0.25", shrinkA=0,
                                                 shrinkB=0))
-    ax.text((start[0] + end[0]) / 2 + shift, (start[1] + end[1]) / 2 + 0.12, text, ha="center",
+    ax.text((start[0] + end[0]) / 2 + shift, (start[1] + end[1]) / 2 + rise, text, ha="center",
             va="bottom", fontsize=9)

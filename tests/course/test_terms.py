@@ -39,7 +39,7 @@ LETTERS = {
 # the sentence in which a lesson gives a letter another meaning
 EXCEPTIONS = {
     ("06", "x"): "hidden layer, before and after its tanh; x is not a word",
-    ("08", "A"): "In lesson 06, A was the size of the score's hidden layer.",
+    ("08", "A"): "weights: each row adds up to 1 (lesson 06's A was a size)",
     ("08", "h"): "number of heads, **h** in the paper",
     ("09", "h"): "A layer has **h** heads.",
     ("09", "T"): "the stream, flows through it, with one row per word",
