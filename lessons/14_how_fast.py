@@ -4,8 +4,8 @@
 # **You will be able to** find out where a training step spends its time, and make it faster without
 # changing what it computes.
 #
-# **Needs:** lesson 03; question 2 also needs 06 and 09. **Time:** 50 minutes to read, about a
-# minute to run.
+# **Needs:** lesson 03 and numba; question 2 also needs 06 and 09. **Time:** 50 minutes to read,
+# about a minute to run.
 #
 # Written directly from its equations, one time step after the other, the training step of an LSTM
 # language model is correct, and slow. How slow? Every version has to do the same multiplications,
@@ -29,8 +29,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 from course import caught, show
-from speed_parts import (blas_in_use, draw_columns, draw_waterfall, in_turns, medians, print_change,
-                         print_profile, print_table, products_of, rate)
+from speed_parts import (blas_in_use, draw_columns, draw_waterfall, in_turns, mark_loops, medians,
+                         print_change, print_profile, print_table, products_of, rate, time_sums)
 
 from numpy_attention import plotting
 from numpy_attention.gradcheck import gradcheck, randomize
@@ -73,17 +73,18 @@ targets = rng.integers(4, V, (T, B))
 
 # %%
 boxes = {
-    "x": ("xₜ = E[word]", 0, 3), "a": ("xₜ W + b", 2.4, 3, 0), "u": ("hₜ₋₁ U", 5, 4, 0),
-    "h": ("gates: cₜ, hₜ", 5, 3), "z": ("hₜ Sᵀ + d", 7.4, 3, 0), "L": ("softmax, loss", 9.4, 2),
-    "dz": ("dzₜ S,  dzₜᵀ hₜ", 7.4, 1, 0), "dh": ("gates, backward: daₜ", 5, 1),
-    "du": ("daₜ Uᵀ", 5, 0, 0), "da": ("daₜ Wᵀ,  xₜᵀ daₜ,  hₜ₋₁ᵀ daₜ", 2.1, 1, 0),
-    "w": ("update", 0, 2),
+    "x": ("xₜ = E[word]", 0, 1), "a": ("xₜ W + b", 2.4, 2, 0), "h": ("gates: cₜ, hₜ", 2.4, 1),
+    "u": ("hₜ₋₁ U", 2.4, 0, 0), "z": ("hₜ Sᵀ + d", 5.1, 2, 0), "L": ("softmax, loss", 5.1, 1),
+    "dz": ("dzₜ S,  dzₜᵀ hₜ", 5.1, 0, 0), "dh": ("gates, backward: daₜ", 8.4, 1),
+    "du": ("daₜ Uᵀ", 8.4, 0, 0), "da": ("daₜ Wᵀ,  xₜᵀ daₜ,  hₜ₋₁ᵀ daₜ", 8.4, 2, 0),
+    "w": ("update", 11.2, 1),
 }
 arrows = [("x", "a"), ("a", "h"), ("u", "h", "", -0.3, True), ("h", "u", "", -0.3, True),
           ("h", "z"), ("z", "L"), ("L", "dz"), ("dz", "dh"), ("dh", "du", "", -0.3, True),
           ("du", "dh", "", -0.3, True), ("dh", "da"), ("da", "w")]
-title = "Six blue boxes hold the nine matrix products; dashed loops go one time step at a time"
-show(plotting.diagram(boxes, arrows, title=title), "14_diagram")
+title = ("The first version has all nine matrix products (blue) in its three loops (frames); "
+         "dashed: from step to step")
+show(mark_loops(plotting.diagram(boxes, arrows, title=title)), "14_diagram")
 
 # %% [markdown]
 # ## Forward
@@ -275,14 +276,14 @@ print(check(FirstWritten))
 #
 # A **profile** gives the share of each part of the step: the recurrence (`forward` and `backward`),
 # the output layer (`predict`), the rows of E, and the update. (`keep_freed_memory` lets NumPy use
-# freed memory again, instead of asking the system for more.)
+# freed memory again.)
 
 # %% tags=["training"]
 keep_freed_memory()
 print_profile(created(FirstWritten, V, H), inputs, targets, 15)
 
 # %% [markdown]
-# These are the seven changes:
+# The seven changes, each explained below:
 #
 # | change | version | part | what is new |
 # |---|---|---|---|
@@ -329,12 +330,12 @@ def check_same(kind, before):
 
 
 # %% [markdown]
-# To time a change, `in_turns` runs both versions once per round, in a random order, so a machine
-# that is busy for a while slows both alike. **BLAS**, the library that computes NumPy's products,
+# To time a change, `in_turns` runs both versions once per round, in a random order. If the machine
+# is busy for a while, it slows both alike. **BLAS**, the library that computes NumPy's products,
 # has one thread here, and we measure the CPU time of this thread. Each round gives a saved time and
-# a ratio. The line prints the median of each, and in brackets the range of the ratios without the
-# lowest and the highest tenth. The verdict is `faster` if this range is above 1, `slower` if it is
-# below, and `too close to tell` if it contains 1.
+# a ratio. We print the median of each and, in brackets, the range of the middle eight tenths of the
+# ratios. The verdict is `too close to tell` if this range contains 1, `faster` if it is above, and
+# `slower` if below.
 
 
 # %%
@@ -404,7 +405,7 @@ time_change(InputsAtOnce, FirstWritten)
 
 # %% [markdown]
 # One large product is faster than twenty small ones (section 7 shows why). But the difference is
-# about one part in a hundred of the step, so even the sign of what change 1 saves may be chance.
+# about a hundredth of the step, so we cannot even be sure that change 1 saves anything.
 #
 # ## 2. The weight gradients can wait
 #
@@ -416,7 +417,8 @@ time_change(InputsAtOnce, FirstWritten)
 #     ∂L/∂b = Σ_t da_t                       dX = dA Wᵀ
 #
 # Stack the rows of all time steps, and one product sums over texts and time steps together. In the
-# loop, each `grads.W += …` wrote an array as large as W, read it and `grads.W`, and wrote the sum.
+# loop, each `grads.W += …` made four passes over an array as large as W: it wrote the product, read
+# it again, read `grads.W`, and wrote the sum.
 #
 # > **Exercise.** Write it before you read on: `numpy-attention exercise start weights-at-once`.
 
@@ -445,39 +447,21 @@ class WeightsAtOnce(InputsAtOnce):
 
 
 check_same(WeightsAtOnce, InputsAtOnce)
-# 4 bytes · T steps · 4 passes over W and U: write xᵀ da, read it, read and write grads.W
+# 4 bytes · T steps · 4 passes over W and U
 print(f"inside the loop, the sums moved {4 * T * 4 * 2 * H * 4 * H / 1e6:.0f} MB per training step")
 
 # %% [markdown]
 # 102 MB sound expensive, but change 2 also replaces small products with large ones. Which of the
 # two saves more? We time the products x_tᵀ da_t with and without their sum, and da_t Wᵀ.
 
-
 # %% tags=["training"]
-def time_sums(K, C, name):
-    """Print the times of T products (K, B) · (B, C) and their sum, without the sum, and at once."""
-    rows = np.random.default_rng(8).standard_normal((T, B, K + C), np.float32)
-    x, d = (part.copy() for part in np.split(rows, [K], axis=2))
-    total = np.zeros((K, C), np.float32)
-
-    def multiply(then):
-        for t in range(T):
-            then(x[t].T @ d[t])
-
-    ms = medians(in_turns({"sum": lambda: multiply(lambda found: np.add(total, found, out=total)),
-                           "no sum": lambda: multiply(len),
-                           "one": lambda: as_rows(x).T @ as_rows(d)}, 35, np.random.default_rng(9)))
-    print(f"{name}: {T} products with their sum {ms['sum']:.1f} ms, without {ms['no sum']:.1f} ms, "
-          f"one product {ms['one']:.1f} ms")
-
-
-time_sums(H, 4 * H, "xᵀ da")
+time_sums(T, B, H, 4 * H, "xᵀ da")
 time_products(W.T, "da Wᵀ")
 time_change(WeightsAtOnce, InputsAtOnce)
 
 # %% [markdown]
-# The sum costs little for its 102 MB. (Change 2 saves this difference twice, for W and for U.) The
-# extra cost of the small products da_t Wᵀ is larger, although they have no sum.
+# The sums cost little for their 102 MB, even counted twice, for W and for U. The products da_t Wᵀ
+# sum nothing, yet making them one by one costs more than both sums.
 #
 # The array hs has T + 1 states, and da has T steps. Which T states does the gradient of U need?
 # This is an easy mistake:
@@ -524,7 +508,7 @@ class WordsAtOnce(WeightsAtOnce):
 
 
 check_same(WordsAtOnce, WeightsAtOnce)
-# 4 bytes · T steps · 4 passes over V · H numbers: write dzᵀ h, read it, read and write grads.S
+# 4 bytes · T steps · 4 passes over S
 moved = 4 * T * 4 * V * H
 print(f"S takes {4 * V * H / 1e6:.1f} MB; inside the loop, the sums moved {moved / 1e6:.0f} MB")
 millions = T * B * V / 1e6
@@ -532,17 +516,18 @@ print(f"z has {millions:.1f} million numbers, which take {4 * millions:.1f} MB")
 
 # %% [markdown]
 # S is almost four times as large as W or U. Which costs more in the loop, the sums dz_tᵀ h_t, which
-# moved 192 MB, or the small products h_t Sᵀ? (The price of having no loop is memory: z exists for
-# all time steps at once, see question 4.)
+# moved 192 MB, or the small products h_t Sᵀ? (The price of having no loop: z exists for all time
+# steps at once, see question 4.)
 
 # %% tags=["training"]
 S = np.random.default_rng(7).standard_normal((V, H), np.float32)
-time_sums(V, H, "dzᵀ h")
+time_sums(T, B, V, H, "dzᵀ h")
 time_products(S.T, "h Sᵀ")
 time_change(WordsAtOnce, WeightsAtOnce)
 
 # %% [markdown]
-# Again, a large part of what the change saves is the extra cost of the small products.
+# Again, small products cost more than sums. The extra time of both kinds of small product and of
+# the sums explains most of what change 3 saves.
 #
 # ## 4. One compiled loop for all gates
 #
@@ -552,7 +537,7 @@ time_change(WordsAtOnce, WeightsAtOnce)
 #
 # Here we leave pure NumPy: numba compiles a Python loop to machine code. Such a compiled inner loop
 # is a **kernel**. This one computes everything for one number before it goes on to the next, so
-# intermediate results need no arrays. `elementary.sigmoid` and `elementary.tanh` take one number.
+# intermediate results need no arrays.
 
 
 # %%
@@ -576,8 +561,8 @@ def lstm(a, c, h_next, c_next):
 
 # %% [markdown]
 # The library's `lstm_backward` does the same for the lines of `gates_backward`. The new version
-# makes the arrays for all time steps before the loop, and step t writes its part of them. It gets U
-# from a method, `laid_out`, which returns U itself until change 7 replaces it.
+# makes the arrays for all time steps before the loop, and step t writes its part of them. The
+# method `times` returns the function that multiplies by U, which change 7 will replace.
 
 
 # %% tags=["plain"]
@@ -586,47 +571,43 @@ class CompiledGates(WordsAtOnce):
         a = (as_rows(xs) @ self.W + self.b).reshape(*xs.shape[:2], -1)         # (T, B, 4H)
         hs = np.zeros((len(xs) + 1, *xs[0].shape), xs.dtype)
         cs = np.zeros_like(hs)
-        U = self.laid_out(self.U, xs.shape[1])
+        times_U = self.times(self.U, xs.shape[1])
         for t in range(len(xs)):
-            a[t] += hs[t] @ U
+            a[t] += times_U(hs[t])
             lstm(a[t], cs[t], hs[t + 1], cs[t + 1])
         return hs[1:], (xs, hs, cs, a)                      # a has become i f g o of all t
 
     def back_in_time(self, dhs, cache):
         xs, hs, cs, kept = cache
-        U_T = self.laid_out(self.U.T, xs.shape[1])
+        times_U_T = self.times(self.U.T, xs.shape[1])
         da = np.empty_like(kept)
         dh = np.zeros_like(xs[0])
         dc = np.zeros_like(xs[0])
         for t in reversed(range(len(xs))):
             dc_before = np.empty_like(dc)
             lstm_backward(dhs[t], dh, dc, kept[t], cs[t], cs[t + 1], da[t], dc_before)
-            dh = da[t] @ U_T
+            dh = times_U_T(da[t])
             dc = dc_before
         return da
 
-    def laid_out(self, M, rows):
-        """A weight matrix, ready for products r M, where r has this many rows: here, M itself."""
-        return M
+    def times(self, M, rows):
+        """A function r → r M, where r has this many rows: here, NumPy's product."""
+        return lambda r: r @ M
 
 
 check_same(CompiledGates, WordsAtOnce)
 
-# %% tags=["training"]
-time_change(CompiledGates, WordsAtOnce)
-
 # %% [markdown]
-# A thousand calls fewer save only a few per cent, probably because their arrays are small: 16 KB
-# each, so they stay in the cache.
-#
 # ## 5 and 6. One pass over large arrays
 #
-# Outside the loops, the arrays do not fit into the cache: z has 1.2 million numbers, and the update
-# goes over 1.5 million weights. So the next two changes make fewer passes over them.
+# The arrays of the gates take 16 KB each, so they stay in the cache. Those outside the loops do not
+# fit into it: z has 1.2 million numbers, and the update goes over 1.5 million weights. So the next
+# two changes make fewer passes over them. Before we time all three changes:
 #
-# Count first: how many reads and writes per number of z does `softmax_loss` make? (`z + d` reads
-# each number and writes a new one, which makes two, and `max` makes one.) And how many per weight
-# does `train_step`, without `loss_and_grad`? Predict which change saves more.
+# - Count the reads and writes per number of z in `softmax_loss`. (`z + d` reads each number and
+#   writes a new one, which makes two, and `max` makes one.)
+# - Count those per weight in `train_step`, without `loss_and_grad`.
+# - Predict whether change 5 or 6 saves more.
 #
 # Change 5: a single row of z takes only 12 KB. So this kernel does everything to one row while the
 # row is in the cache, and overwrites it with its gradient.
@@ -661,7 +642,7 @@ check_same(OnePassSoftmax, CompiledGates)
 
 # %% [markdown]
 # Change 6: the norm needs no new array, because `g @ g` is the sum of the squares. Once the norm is
-# known, one pass is enough for the rest, because clipping only changes the rate.
+# known, one pass is enough for the rest: instead of clipping the gradient, we lower the rate.
 
 
 # %%
@@ -687,11 +668,14 @@ check_same(OnePassUpdate, OnePassSoftmax)
 print(f"the update changes {created(OnePassUpdate, V, H).size / 1e6:.1f} million weights")
 
 # %% tags=["training"]
+time_change(CompiledGates, WordsAtOnce)
 time_change(OnePassSoftmax, CompiledGates)
 time_change(OnePassUpdate, OnePassSoftmax)
 
 # %% [markdown]
-# These are the reads and writes, in the order of the lines:
+# Change 4 avoids a thousand calls but saves only a few per cent, probably because the arrays of
+# these calls stay in the cache. For the other two, these are the reads and writes, in the order of
+# the lines:
 #
 # | per | first version | one pass |
 # |---|---|---|
@@ -715,15 +699,16 @@ time_change(OnePassUpdate, OnePassSoftmax)
 # sixteen float32 numbers at once, it has kernels that do not pack. It uses them for products of at
 # most 10⁶ multiplications.
 #
-# You can see this limit. Multiply ten rows by a matrix of 200 rows with more and more columns. The
-# figure counts operations: for each multiplication, one addition as well. A last guess: at how many
+# To see this limit, multiply ten rows by a matrix of 200 rows with more and more columns. Each
+# multiplication counts as two operations, because of its addition. A last guess: at how many
 # columns must the speed drop?
 
 # %%
 SMALL = 10**6       # a product is small up to this many multiplications
 COLUMNS = (128, 256, 384, 448, 496, 512, 576, 640, 800)
 normal = np.random.default_rng(5).standard_normal
-ten = aligned(normal((10, H), np.float32))      # begins at a multiple of 64 bytes in memory
+# `aligned` starts an array with a line of the cache (64 bytes), so no load of AVX-512 reads two
+ten = aligned(normal((10, H), np.float32))
 sides = {n: products_of(ten, aligned(normal((H, n), np.float32))) for n in COLUMNS}
 seconds = in_turns(sides, 15, np.random.default_rng(7))
 print(blas_in_use())
@@ -747,10 +732,7 @@ show(draw_columns(rates, SMALL // (10 * H)), "14_columns")
 
 # %% tags=["plain"]
 class Panels:
-    """M (K, C) in P panels, for products r @ Panels(M, B) with r (B, K)."""
-
-    # NumPy would try r @ panels by itself and fail. None makes Python call __rmatmul__ instead.
-    __array_ufunc__ = None
+    """M (K, C) in P panels, for products with r (rows, K)."""
 
     def __init__(self, M, rows):
         K, C = M.shape
@@ -759,8 +741,8 @@ class Panels:
             P += 1
         self.panels = aligned(M.reshape(K, P, -1).transpose(1, 0, 2))           # (P, K, C / P)
 
-    def __rmatmul__(self, r):
-        """Python calls this for r @ panels."""
+    def times(self, r):
+        """r (rows, K) → r M (rows, C)."""
         P, _, width = self.panels.shape
         y = np.empty((len(r), P, width), r.dtype)
         np.matmul(r, self.panels, out=y.transpose(1, 0, 2))         # r times each panel, into y
@@ -772,14 +754,14 @@ U = normal((H, 4 * H), np.float32)
 for name, M in (("U", U), ("Uᵀ", U.T)):
     r = normal((B, len(M)), np.float32)
     panels = Panels(M, B)
-    assert np.allclose(r @ panels, r @ M, atol=1e-3)
+    assert np.allclose(panels.times(r), r @ M, atol=1e-3)
     print(f"{name} {M.shape} in panels {panels.panels.shape} gives the same product")
 
 
 # %%
 class UInPanels(OnePassUpdate):
-    def laid_out(self, M, rows):
-        return Panels(M, rows)
+    def times(self, M, rows):
+        return Panels(M, rows).times
 
 
 check_same(UInPanels, OnePassUpdate)
@@ -818,7 +800,7 @@ def products(B):
                      np.empty((rows, columns), np.float32)))
     in_loop = T * [(normal((B, len(M)), np.float32), Panels(M, B)) for M in (U, U.T)]
     return lambda: ([np.matmul(x, y, out=found) for x, y, found in once]
-                    + [r @ M for r, M in in_loop])
+                    + [panels.times(r) for r, panels in in_loop])
 
 
 # %% [markdown]
@@ -835,18 +817,17 @@ seconds = in_turns(runs, 35, np.random.default_rng(10))
 print_table(seconds, names)
 ms = medians(seconds)
 floor = ms["the floor"]
-title = (f"From {ms[names[0]] / floor:.1f} to {ms[names[-1]] / floor:.2f} times the floor "
+title = (f"From {ms[names[0]] / floor:.2f} to {ms[names[-1]] / floor:.2f} times the floor "
          "(grey: too close to tell)")
 show(draw_waterfall(seconds, names, title), "14_waterfall")
 
 # %% [markdown]
-# How do your guesses compare with this table? On a quiet EPYC (the last column), the first version
-# takes twice as long as the floor. Change 3 saves most, with five lines of NumPy, as the profile
-# suggested: `predict` takes the largest share. Change 1 saves nothing, and change 7 about as much
-# as change 5.
+# How do your guesses compare with this table? In its last column, from a quiet EPYC, the first
+# version takes twice as long as the floor. Change 1 saves nothing there, and change 3 saves most,
+# as the profile suggested: `predict` takes the largest share.
 #
 # The table and the lines above were measured minutes apart, so trust no difference of a few per
-# cent in either. (*Times as fast* is again a median of ratios.)
+# cent in either.
 #
 # *How close?* The last version's `÷ the floor` is the answer. What is left above the floor is the
 # softmax, the update, the gates, the rows of E, and Python between the calls. To save more than
@@ -865,11 +846,11 @@ show(draw_waterfall(seconds, names, title), "14_waterfall")
 #
 # - An LSTM learnt nothing over 16 steps until its forget gate started open. A fixed vector failed
 #   at 8 symbols, but not because its gradient vanished.
-# - Before the word was known, a heatmap was hardly better than the diagonal. And a score that read
+# - Before the word was known, a heatmap was little better than the diagonal. And a score that read
 #   no source word translated.
 # - Scrambled heads passed the gradient check. A broken beam search beat greedy search in BLEU.
-# - On the Bible, a control without attention did as well. A longer state, uncut, did better than
-#   the best cut, and sharp attention did not need distance.
+# - On the Bible, a control without attention did about as well. An uncut state with fewer
+#   parameters did better than the best cut. And sharp attention did not need distance.
 #
 # Now read the papers again, and then the code of this library.
 

@@ -8,6 +8,7 @@ from matplotlib import pyplot as plt
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from numpy_attention import plotting
+from numpy_attention.validation.arrays import as_rows
 
 REPEATS = 10        # of a short product, to make it long enough for the clock
 
@@ -119,6 +120,26 @@ def verdict(one, other):
     return "slower" if high < 1 else "too close to tell"
 
 
+def time_sums(T, B, K, C, name):
+    """Print the times of T products (K, B) · (B, C) with their sum, without it, and at once."""
+    rows = np.random.default_rng(8).standard_normal((T, B, K + C), np.float32)
+    x, d = (part.copy() for part in np.split(rows, [K], axis=2))
+    total = np.zeros((K, C), np.float32)
+
+    def multiply():
+        for t in range(T):
+            x[t].T @ d[t]
+
+    def multiply_and_add():
+        for t in range(T):
+            np.add(total, x[t].T @ d[t], out=total)
+
+    ms = medians(in_turns({"sum": multiply_and_add, "no sum": multiply,
+                           "one": lambda: as_rows(x).T @ as_rows(d)}, 35, np.random.default_rng(9)))
+    print(f"{name}: {T} products with their sum {ms['sum']:.1f} ms, without {ms['no sum']:.1f} ms, "
+          f"one product {ms['one']:.1f} ms")
+
+
 def print_change(seconds, before, name):
     """Print what the second version saves, and how many times as fast it is."""
     saved = f"{1000 * np.median(seconds[before] - seconds[name]):.1f}".replace("-", "−")
@@ -144,6 +165,17 @@ def print_table(seconds, versions):
               f"{ms[name] / floor:11.2f}   {faster:>13}   {recorded:24.2f}", flush=True)
 
 
+def mark_loops(ax):
+    """Draw a frame around each of the three loops in the diagram of the first version; → Axes."""
+    for left, right, text in ((1.4, 3.4, "for t = 1 … T"), (4.1, 6.1, "for t = 1 … T"),
+                              (6.8, 10.0, "for t = T … 1")):
+        ax.add_patch(plt.Rectangle((left, -0.5), right - left, 3.2, fill=False, edgecolor="0.6",
+                                   zorder=1))
+        ax.annotate(text, (left, 2.7), (5, -4), textcoords="offset points", va="top", color="0.3")
+    ax.set_ylim(-0.6, 2.8)
+    return ax
+
+
 def draw_waterfall(seconds, versions, title):
     """Bars that fall from one version to the next, and the floor as a line; → Axes.
 
@@ -158,9 +190,11 @@ def draw_waterfall(seconds, versions, title):
     colours = {"faster": plotting.COLOURS[2], "slower": plotting.COLOURS[1]}
     for row, (before, after) in enumerate(zip(times, times[1:]), 1):
         judged = verdict(seconds[versions[row]], seconds[versions[row - 1]])
-        ax.barh(row, before - after, left=after, color=colours.get(judged, "0.7"))
+        hidden = f"{abs(after - before):.1f}" == "0.0"
+        ax.barh(row, before - after, left=after, color=colours.get(judged, "0.6"),
+                edgecolor="0.6", linewidth=4 if hidden else 0)
         ax.plot([before, before], [row - 1.4, row + 0.4], color="0.5", linewidth=0.8)
-        change = f"{after - before:+.1f} ms".replace("-", "−")
+        change = "about 0" if hidden else f"{after - before:+.1f} ms".replace("-", "−")
         label(ax, row, max(before, after), f"change {row}: {change}")
     ax.plot([after, after], [row - 0.4, row + 1.4], color="0.5", linewidth=0.8)
     ax.barh(row + 1, after, color=plotting.COLOURS[0])

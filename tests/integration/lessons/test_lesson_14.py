@@ -109,8 +109,8 @@ def test_missing_panel_is_detected(lesson):
             self.panels[-1] = 0
 
     class Wrong(lesson["UInPanels"]):
-        def laid_out(self, M, rows):
-            return Lossy(M, rows)
+        def times(self, M, rows):
+            return Lossy(M, rows).times
 
     with pytest.raises(AssertionError, match="Wrong: .* differs"):
         lesson["check_same"](Wrong, lesson["OnePassUpdate"])
