@@ -13,11 +13,9 @@
 # sentence, or you can sample one.
 #
 # Decoding changes no parameters, so it needs no gradient check. But its bookkeeping can go wrong,
-# and you may not notice, because a search with a bug still writes sentences. We will plant such a
-# bug: one extra word in the code of a beam search will mix up the model's states, so that the
-# search claims probabilities that the model never gave. BLEU, from 0 to 100, measures how many runs
-# of one to four words the translations share with those of the corpus. Guess now: does it find that
-# bug?
+# and you may not notice, because a search with a bug still writes sentences. So we will plant bugs
+# in a beam search, each in one line of code. BLEU, from 0 to 100, measures how many runs of one to
+# four words the translations share with those of the corpus. Guess now: does BLEU find such a bug?
 
 # %%
 print("Lesson 10: decoding", flush=True)
@@ -28,7 +26,7 @@ from itertools import pairwise
 
 import numpy as np
 from course import show
-from decoding_parts import clause_translator, draw_all, draw_cuts, draw_tree, with_bug
+from decoding_parts import Without, clause_translator, draw_all, draw_cuts, draw_tree, with_bug
 
 from numpy_attention import metrics, plotting
 from numpy_attention.data.batching import pair_batch
@@ -57,10 +55,10 @@ np.set_printoptions(precision=3, suppress=True)
 # | x | (S, 1) | ids of the source sentence |
 # | y, its words y_t | (T,) | the sentence written, with `</s>` at its end |
 # | `width` | | **beam width**: how many prefixes beam search keeps (k or B in papers) |
-# | running | | how many of these have not ended |
+# | n | | how many of these have not ended |
 # | V | | size of the vocabulary |
-# | log p | (running, V) | log-probability of each next word after each prefix; l for short |
-# | totals | (running, V) | log p of each prefix + log p of each next word |
+# | log p | (n, V) | log-probability of each next word after each prefix; l for short |
+# | totals | (n, V) | log p of each prefix + log p of each next word |
 # | q | (V,) | distribution that words are sampled from; in lessons 06 to 09, q is a query |
 # | τ, β = 1 / τ | | **temperature** of the sampling, and its inverse |
 #
@@ -159,17 +157,16 @@ print("the two that are kept come from rows", rows)
 #
 # A prefix that writes `</s>` has ended. It is set aside, and no other prefix gets its slot: once
 # one of five prefixes has ended, the next step keeps only four. When all five have ended, the most
-# probable one wins. (Some libraries, such as fairseq, give the slot to another prefix, so that the
-# beam stays full until five have ended: question 1.)
+# probable one wins. (Some libraries, such as fairseq, give the slot to another prefix: question 1.)
 #
 # The diagram shows one step. Dashed arrows lead to the next. `next` asks the model for log p of
 # each next word, and `take` puts the states into the new order:
 
 # %%
 boxes = {
-    "before": ("last words yₜ₋₁  (running,)\ntheir states, one row each", 0, 0.6, 0),
+    "before": ("last words yₜ₋₁  (n,)\ntheir states, one row each", 0, 0.6, 0),
     "next": ("next: log p", 2.3, 0.6),
-    "totals": ("totals = so far + log p\n(running, V)", 4.2, 0.6, 1),
+    "totals": ("totals = so far + log p\n(n, V)", 4.2, 0.6, 1),
     "best": ("the largest, as many\nas slots are left", 6.4, 0.6, 1),
     "ended": ("ended with </s>:\nits slot is gone", 8.5, 0.6, 2),
     "running": ("running", 6.4, -0.8, 0),
@@ -223,9 +220,20 @@ class Small:
         return log_p, np.ones((len(rows), 1)), Written(rows)
 
 
+# %% [markdown]
+# In the step by hand, `take` swaps the states, so *casa* and *viejo* meet the right ones:
+
 # %%
 house = Small(p_of_house)
 source = pair_batch([[4]], [[4]]).source        # any source (S, 1): this model does not read it
+state = Written([(BOS,), (BOS,)])
+_, _, state = house.next([words.index("el"), words.index("la")], state)
+print("states after", [text(row) for row in state.rows])
+state = state.take([1, 0])
+print("take([1, 0]):", [text(row) for row in state.rows])
+log_p, _, _ = house.next([words.index("casa"), words.index("viejo")], state)
+for ids, p in zip(("la casa", "el viejo"), np.exp(log_p)):
+    print(f"  p after {ids}:", ", ".join(f"{words[id]} {p[id]:.2f}" for id in np.flatnonzero(p)))
 
 # %% [markdown]
 # A `Prefix` holds its ids, the log p of each word, and the row of the prefix that it extends. A
@@ -278,10 +286,10 @@ def plain_beam(model, source, width, never=(PAD, BOS), steps=None):
     ended = []
     while running:
         last = np.array([prefix.ids[-1] for prefix in running])
-        log_p, _, state = model.next(last, state)                           # (running, V)
+        log_p, _, state = model.next(last, state)                           # (n, V)
         log_p[:, never] = -np.inf
         so_far = np.array([prefix.total for prefix in running])
-        totals = so_far[:, None] + log_p                                    # (running, V)
+        totals = so_far[:, None] + log_p                                    # (n, V)
         places = width - len(ended)
         kept = []
         for place in np.argsort(-totals, axis=None, kind="stable")[:places]:
@@ -391,7 +399,7 @@ assert kept_laws(plain_beam) == [len(randoms)] * 3
 # ### Which law catches which bug?
 #
 # Here are four bugs, each in one line of `plain_beam`: `with_bug` replaces the first piece of code
-# by the second. Which law will catch which bug? A hint: one bug obeys all three.
+# by the second. Which law will catch which bug?
 
 # %%
 bugs = {
@@ -415,8 +423,8 @@ for name, search in bugs.items():
 # No law catches everything. All four bugs obey law 1, because with only one slot there is nothing
 # to mix up. *Rows put in order* breaks the other two laws. *Ended ones dropped* and *the worst
 # first* make true claims, but about the wrong sentences, so only law 3 catches them. *The past not
-# counted* ranks prefixes by their last word only, and even law 3 cannot notice: with room for
-# everything, the search drops no prefix, however badly it ranks them. Question 2 asks for a law
+# counted* ranks prefixes by their last word only. Even law 3 cannot notice this: if there is room
+# for everything, no prefix is dropped, so the ranking does not matter. Question 2 asks for a law
 # that can.
 #
 # Does law 2 also lead you to the faulty line? Let *rows put in order* translate *the old house*
@@ -438,18 +446,18 @@ assert [name for name in held if min(held[name]) == len(randoms)] == ["the past 
 
 # %% [markdown]
 # The claims for *la* and *casa* are true, but the claim for `</s>` is false, so the third call of
-# `next` did not predict what follows *la casa*. Its input word, *casa*, was right, so its state
-# must have been wrong. The state is chosen in the lines with `rows` and `take`: law 2 has led us to
-# the bug. By hand we found the rows [1, 0]. The bug sorts them into [0, 1], which pairs *casa* with
-# the state of *el*. So the model predicted what follows *el casa*, a prefix that the search never
-# wrote. The dictionary does not list it, so `</s>` got p = 1.
+# `next` did not predict what follows *la casa*. Its input word is read from the prefix itself, so
+# it was *casa*, and only the state can be wrong. The lines with `rows` and `take` choose the state:
+# law 2 has led us to the bug. By hand we found the rows [1, 0]. The bug sorts them into [0, 1],
+# which pairs *casa* with the state of *el*. So the model predicted what follows *el casa*, a prefix
+# that the search never wrote. The dictionary does not list it, so `</s>` got p = 1.
 #
 # ### Is a wider beam always at least as good?
 #
 # By law 3, a beam with room for everything is at least as good as any other. But what if we add
 # just one slot? How often will the wider beam find a *less* probable sentence? Guess, then count
-# for widths from 1 to 6: first for the 60 translators above, then for 60 larger ones, which know
-# eight words and write sentences of up to five words.
+# for widths from 1 to 6 with the 60 translators above. The second line does the same for 60 larger
+# ones, which know eight words and write up to five.
 
 # %%
 larger = [random_translator(seed, known=8, longest=5) for seed in range(60)]
@@ -460,18 +468,18 @@ for name, translators in (("the 60 above", randoms), ("60 larger ones", larger))
     print(f"{name}: one more slot is worse in {worse.sum()} of {worse.size} cases")
 
 # %% [markdown]
-# The first 300 cases had no exception, and yet they proved nothing. A wider beam can be worse
-# because its extra prefixes have extensions, too, and such an extension can push out the very
-# prefix that leads the narrower beam to a better sentence. That is why law 3 asks for room for
-# *everything*.
+# The first 300 cases had no exception, and yet they proved nothing. How can a wider beam be worse?
+# In the next step its extra prefix is extended, too. One of these extensions can take the slot of
+# the very prefix that leads the narrower beam to a better sentence. That is why law 3 asks for room
+# for *everything*.
 #
 # ## A trained translator to search with
 #
-# Now for a real model. We train RNNsearch (lesson 06) for three epochs on clauses of the Bible with
-# up to seven tokens, from English to Spanish. We test only on clauses in which the model knows
-# every word, English and Spanish, because no search can make up for unknown words: in the
-# vocabulary, `<unk>` represents all of them, and no search may write it. First we check that our
-# two searches find the same sentences as the library's, word for word.
+# We train RNNsearch (lesson 06) for three epochs on clauses of the Bible with up to seven tokens,
+# from English to Spanish. We test only on clauses in which the model knows every word, English and
+# Spanish, because no search can make up for unknown words: in the vocabulary, `<unk>` represents
+# all of them, and no search may write it. First we check that our two searches find the same
+# sentences as the library's, word for word.
 
 # %% tags=["training"]
 SEED = 1
@@ -510,9 +518,9 @@ print(f"{sum(map(len, theirs)):,} hypotheses of {len(theirs)} beams, and all of 
 # %% [markdown]
 # ## Does BLEU find the bug?
 #
-# Back to the question from the beginning. We let two of the four bugs translate all test clauses:
-# *rows put in order*, which mixes up the states, and *the past not counted*. For each bug, guess:
-# is its BLEU below greedy's, between greedy's and the correct beam's, or above both?
+# We let two of the four bugs translate all test clauses: *rows put in order*, which mixes up the
+# states, and *the past not counted*. For each bug, guess: is its BLEU below greedy's, between
+# greedy's and the correct beam's, or above both?
 #
 # The table also gives the mean of the model's own log p, and in how many clauses the translation is
 # less probable than greedy's.
@@ -547,11 +555,12 @@ for name in ("right", "rows put in order", "the past not counted"):
 
 # %% [markdown]
 # *Rows put in order* could have been published. Its BLEU is above greedy's, and less than a point
-# below the correct beam's: another seed changes more (question 8). Yet most of its beams make false
-# claims, and law 2 finds them at once. *The past not counted* makes no false claims, and its BLEU
-# is above greedy's, too. But it has a symptom that you can see without a correct beam: in 35
-# clauses it finds a less probable sentence than greedy, although it searches more. This is not a
-# law: the correct beam does so in 3 clauses, where it has dropped greedy's sentence.
+# below the correct beam's. Training with another seed makes a larger difference (question 8). Yet
+# most of its beams make false claims, and law 2 finds them at once. *The past not counted* makes no
+# false claims, and its BLEU is above greedy's, too. But you can see a symptom without a correct
+# beam: in 35 clauses it finds a less probable sentence than greedy, although it searches more. This
+# alone does not prove a bug: the correct beam does so in 3 clauses, where it dropped greedy's
+# sentence on the way.
 #
 # BLEU is not blind: *ended ones dropped* costs more than ten points (question 8). But a good BLEU
 # shows only that the translations are good, not that the search is the one you meant.
@@ -597,9 +606,26 @@ print("in the first clause, p of <unk> in place of each of greedy's words:\n ",
 # `<unk>`, which is forbidden, and the next best word is *se* again. Greedy cannot go back, but the
 # beam has other prefixes to turn to.
 #
+# How much of the gain is due to `<unk>`? `Without` makes a model that cannot write it, and divides
+# the p of the other words by their sum. Their order stays the same, and so do greedy's sentences.
+
+# %% tags=["training"]
+without = Without(model, NEVER)
+models = {"as above": (greedy_found, beam_found),
+          "without <unk>": ([plain_greedy(without, one, NEVER) for one in sources],
+                            [plain_beam(without, one, 5, NEVER)[0] for one in sources])}
+for name, found in models.items():
+    before, after = [np.array([bleu([one.ids for one in some]),
+                               np.mean([one.total for one in some])]) for some in found]
+    more = after - before
+    print(f"  {name:<14} beam 5 − greedy: BLEU {more[0]:.1f}, mean log p {more[1]:.2f}")
+
+# %% [markdown]
+# Without `<unk>`, the gain in log p is a quarter smaller, but the gain in BLEU hardly changes.
+#
 # On average, a wider beam finds more probable sentences, and shorter ones. (A **length penalty**
-# favours longer ones: question 9.) With widths 5 and 10, BLEU is higher than greedy's, but which of
-# the two is better depends on the seed (question 8).
+# favours longer ones: question 9.) With widths 5 and 10, BLEU is higher than greedy's, but whether
+# 5 or 10 is better depends on the seed (question 8).
 #
 # Would a still wider beam find the references? Hardly. On average, the model gives them even less
 # probability than greedy's translations:
@@ -615,10 +641,10 @@ print(f"mean log p: reference {of_reference.mean():.2f}, greedy {of_greedy.mean(
 
 # %% [markdown]
 # A search makes a **search error** when it misses the model's most probable sentence. Wherever beam
-# 5 finds a more probable sentence, greedy made a search error, and a better search helped. But when
-# beam 5 misses the reference, the cause is nearly always a **model error**: the model prefers
-# another sentence. Even a perfect search could write the reference in at most five more clauses,
-# and from width 5 to 10, BLEU hardly changes. From here on, improve the model, not the search.
+# 5 finds a more probable sentence, greedy made a search error, and a better search helped. But
+# where beam 5 misses the reference, even a perfect search could write it in at most five more
+# clauses. In all others, the model itself prefers another sentence: it has made a **model error**,
+# or it has found another good translation. So from here on, improve the model, not the search.
 #
 # ## One beam, drawn as a tree
 #
@@ -628,9 +654,10 @@ print(f"mean log p: reference {of_reference.mean():.2f}, greedy {of_greedy.mean(
 #
 # - The number on a line is the log p of the word that the line leads to.
 # - Thick lines in blue and green lead to the winner. Thick orange lines follow greedy's sentence.
-#   If the beam drops it, they end in a grey box: the first prefix not kept, with its total.
+#   If the beam drops this sentence, the orange lines end in a grey box: the first prefix of it that
+#   was not kept, with its total.
 # - Green boxes are prefixes that have ended, with their totals.
-# - White boxes with dotted lines are prefixes that were kept for one step and then dropped.
+# - White boxes are prefixes that were kept for one step and then dropped.
 #
 # Greedy takes the number nearest to zero at each step. Does the beam drop greedy's sentence on the
 # way, or keep it to the end?
@@ -661,8 +688,6 @@ if long < len(lost.terms):
 # it can overtake. Greedy's path ends because the beam has dropped it. By then three of the five
 # prefixes had ended, so two slots were left. They went to the prefixes that end with −8.20 and
 # −8.93, while greedy's prefix had only −10.74.
-#
-# This ends the main part.
 
 # %% [markdown]
 # ## Part B (optional): sampling
@@ -825,10 +850,10 @@ assert few < 3 < many
 # But look at the column of log p. A search looks for the most probable sentence (the **mode**),
 # which is not a typical one: the references' mean is far below the means of both searches, but
 # close to the samples' mean at τ = 1. If the model is **calibrated**, that is, as uncertain as it
-# has reason to be, the reference looks like one more sample. (Not quite: `<unk>` is never sampled,
-# and the other words share its p.) But equal means do not show this, because the references might
-# be too probable in some clauses and too improbable in others. For this model, that is the case
-# (question 7).
+# has reason to be, the reference looks like one more sample. But equal means do not prove that a
+# model is calibrated, because the references might be too probable in some clauses and too
+# improbable in others. For this model, that is the case (question 7). (We neglect that `<unk>` is
+# never sampled.)
 #
 # So if you want one good translation, search. If you want many different ones, sample.
 
@@ -875,7 +900,7 @@ assert few < 3 < many
 # 5. Derive ∂⟨l⟩/∂τ. Can a higher temperature raise the expected log p of a sampled word? Can it
 #    raise the expected log p of a whole sampled sentence?
 # 6. When `<unk>` is forbidden, the p of the other words do not add up to 1. Renormalize them in
-#    `plain_beam`, so that they do. Which law breaks? Do the winners change?
+#    `plain_beam`, so that they do. Which law breaks? How many winners change?
 # 7. Sample 20 translations of each clause and keep the most probable. Is that as good as a beam of
 #    5? If the model is calibrated, the reference has each rank from 1 to 21 equally often. Does it?
 # 8. Another bug gives every prefix the state of the first row. Must its BLEU be lower than the

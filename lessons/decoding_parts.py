@@ -20,7 +20,7 @@ from numpy_attention.training.trainer import Trainer
 CORPUS = {"name": "bible-en-es", "part": "clauses", "max_length": 7}
 SIZES = {"embedding": 64, "hidden": 64, "dropout": 0.1, "init": "modern", "reset": "after",
          "update": "old", "readout": "current"}
-SHOWN = 10              # words in a panel
+SHOWN = 5, 12           # words in a panel, at least and at most
 LONGEST = 24            # words of a translation that is drawn
 LOOKS = {               # of a node of the tree: face, edge, line of the edge to it
     "kept": ("#CFE5F5", "#0072B2", "-"),
@@ -59,6 +59,20 @@ def clause_translator(seed, epochs=3):
     return translator, [pair for pair in test if translator.knows(pair)]
 
 
+class Without:
+    """A model without the ids in never: the p of all other words add up to 1."""
+
+    def __init__(self, model, never):
+        self.model = model
+        self.never = list(never)
+        self.start = model.start
+
+    def next(self, tokens, state):
+        log_p, weights, state = self.model.next(tokens, state)
+        log_p = forbid(log_p, self.never, np.float64)
+        return log_p - np.log(np.exp(log_p).sum(1, keepdims=True)), weights, state
+
+
 # ---- one search as a tree ------------------------------------------------------------------------
 
 
@@ -67,8 +81,8 @@ def draw_tree(steps, winner, greedy, words, title):
 
     steps: the Prefixes of each step; winner: the Prefix that won, drawn with thick lines; greedy:
     the Prefix that greedy search writes, whose path is orange; words: of the ids. Prefixes of which
-    nothing was kept in the next step are drawn with dotted lines. The first prefix of greedy's path
-    that was not kept is grey, and has its total.
+    nothing was kept in the next step are white. The first prefix of greedy's path that was not kept
+    is grey, and has its total.
     """
     nodes = {prefix.ids: prefix for step in steps for prefix in step}
     root = winner.ids[:1]
@@ -89,10 +103,12 @@ def draw_tree(steps, winner, greedy, words, title):
         _, edge, style = LOOKS[looks[ids]]
         is_won = winner.ids[:len(ids)] == ids
         is_greedy = greedy.ids[:len(ids)] == ids and not is_won
-        ax.plot([column - 1, column], [above, line], linestyle=style, zorder=1,
+        ax.plot([column - 1, column], [above, line], zorder=1,
+                linestyle="-" if is_greedy else style,
                 color=plotting.COLOURS[1] if is_greedy else edge,
                 linewidth=4 if is_won or is_greedy else 1.2)
-        ax.text(column - 0.45, 0.55 * line + 0.45 * above, _number(prefix.terms[-1]),
+        back = 0.36 if column == 1 else 0.45
+        ax.text(column - back, (1 - back) * line + back * above, _number(prefix.terms[-1]),
                 ha="center", va="center", fontsize=9,
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8})
         total = "  " + _number(prefix.total) if looks[ids] in ("ended", "cut") else ""
@@ -144,22 +160,25 @@ def _label(ax, column, line, text, look):
 
 
 def draw_cuts(rows, words):
-    """The ten most probable words: one row per prediction, one column per way to cut; → Figure.
+    """The most probable words: one row per prediction, one column per way to cut; → Figure.
 
     rows: {title: {way: q (V,)}}. The words are those of a row's first way, in its order; the other
-    columns repeat their probabilities in grey.
+    columns repeat their probabilities in grey. A row shows the words that its cuts leave, and the
+    next one.
     """
-    figure, axes = plt.subplots(len(rows), len(next(iter(rows.values()))), figsize=(13, 5.4),
-                                sharex=True, layout="constrained")
-    for line, (title, cuts) in zip(axes, rows.items()):
+    lefts = [[(q > 0).sum() for q in cuts.values()] for cuts in rows.values()]
+    shown = np.clip([max(n + 1 for n in some if n < max(some)) for some in lefts], *SHOWN)
+    figure, axes = plt.subplots(len(rows), len(next(iter(rows.values()))), figsize=(13, 5),
+                                sharex=True, layout="constrained", height_ratios=shown)
+    for line, (title, cuts), count in zip(axes, rows.items(), shown.tolist()):
         p = next(iter(cuts.values()))
-        top = np.argsort(-p)[:SHOWN]
+        top = np.argsort(-p)[:count]
         for column, (ax, (way, q)) in enumerate(zip(line, cuts.items())):
-            ax.barh(range(SHOWN), p[top], color="0.8", label="p")
-            ax.barh(range(SHOWN), q[top], height=0.5, color=plotting.COLOURS[0], label="q")
+            ax.barh(range(count), p[top], color="0.8", label="p")
+            ax.barh(range(count), q[top], height=0.5, color=plotting.COLOURS[0], label="q")
             left = int((q > 0).sum())
-            ax.set(title=f"{way}: {left:,} word{'s' * (left > 1)} left", ylim=(SHOWN - 0.4, -0.6))
-            ax.set_yticks(range(SHOWN), [""] * SHOWN if column else [words[id] for id in top])
+            ax.set(title=f"{way}: {left:,} word{'s' * (left > 1)} left", ylim=(count - 0.4, -0.6))
+            ax.set_yticks(range(count), [""] * count if column else [words[id] for id in top])
         line[0].set_ylabel(title)
     axes[0, 0].legend(loc="lower right")
     figure.supxlabel("probability")
