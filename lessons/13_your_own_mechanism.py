@@ -155,9 +155,10 @@ for word, k in zip(words, K):
 
 # %% [markdown]
 # By dot product, *student* does not win even if the query is exactly on it, because *blue* is in
-# almost the same direction and farther out. *Student* wins only in a wedge below the origin. There
-# the query's second coordinate is negative, which costs *blue* most, because *blue* is highest, and
-# its first is positive, which costs *the*. By nearness, each word wins in the region around itself.
+# almost the same direction and farther out. *Student* wins only in a wedge below the origin, where
+# the query's second coordinate is negative: this costs *blue* most, the highest word. And its first
+# coordinate is positive, which costs *the*, on the left. By nearness, each word wins in the region
+# around itself.
 
 # %% [markdown]
 # ## Backward
@@ -233,8 +234,7 @@ ax.set(xlim=(-1.2, 3.2), ylim=(-0.4, 2.6), aspect="equal", xlabel="first coordin
 show(ax, "13_map")
 
 # %% [markdown]
-# The word that should get more weight comes nearer to the query, and the other words move away from
-# it. The query moves straight down, because the three forces on it nearly cancel in the first
+# The query moves straight down, because the three forces on it nearly cancel in the first
 # coordinate. The parameter s is not on the map: ds is negative, so the update increases β. This
 # makes attention sharper, and *student*, the nearest word, gains weight.
 #
@@ -276,17 +276,20 @@ print("for each word, this α times this factor, normalized, is its weight by ne
 # ## The class
 #
 # You write four methods, two for the keys and two for the score. The base class `SoftmaxAttention`
-# does the rest: the mask, the softmax and the context, forward and backward. It calls your methods
-# in this order:
+# does the rest (mask, softmax, context), and calls your methods in this order:
 #
-# 1. `memory = read(h, mask)`, once per sentence. `memory.values` are the annotations h_j, and
-#    `memory.keys` the keys k_j.
-# 2. `e, cache = score(q, memory)`, for each target word.
-# 3. `dq = score_backward(de, cache, memory, dmemory, grads)`, for each target word, in reverse. All
-#    target words share the annotations, the keys and the parameters, so each call *adds* its part
-#    of their gradients: to `dmemory.values`, to `dmemory.keys` and to `grads`.
-# 4. `dh = read_backward(memory, dmemory, grads)`, once. By now `dmemory.keys` is dK, the sum over
-#    all target words.
+#     memory = read(h, mask)                                     once per sentence
+#        ↓
+#     e, cache = score(q, memory)                                for each target word
+#        ↓
+#     dq = score_backward(de, cache, memory, dmemory, grads)     for each target word, in reverse
+#        ↓
+#     dh = read_backward(memory, dmemory, grads)                 once per sentence
+#
+# `memory.values` are the annotations h_j, and `memory.keys` the keys k_j. All target words share
+# them and the parameters, so each call of `score_backward` *adds* its part of their gradients: to
+# `dmemory.values`, to `dmemory.keys` and to `grads`. So when `read_backward` is called,
+# `dmemory.keys` is dK.
 #
 # The smallest example is *general*, e_j = x · h_j with x = q W_a. It has no keys, so it inherits
 # `read` and `read_backward`. The code computes a whole batch, so q is (B, Q).
@@ -385,8 +388,8 @@ class Nearness(SoftmaxAttention):
 
 
 # %% [markdown]
-# Is this class right, too? First, its weights for the three words must be those that you have seen.
-# For this, W is I, so the annotations are the points themselves. Then we check its gradients.
+# Is this class right, too? With W = I, the annotations are the points themselves, so its weights
+# for the three words must be those that you have seen. Then we check its gradients.
 
 # %%
 mine = Nearness(np.eye(2), s)
@@ -427,8 +430,7 @@ report = caught(check, Pushed)
 #
 # The library can train a class from a file. `write_class` (in `own_parts.py`) writes the class
 # above, with its imports, to `nearness.py`. The command `numpy-attention gradcheck` then checks
-# this file, as it will check yours: the score alone, and the score in each of the two windows of
-# the optional lesson 15 (`local-m` and `local-p`).
+# this file, as it will check yours.
 
 # %%
 path = write_class(Nearness, course.OUTPUTS)
@@ -436,6 +438,8 @@ code = run_command("gradcheck", f"{path.name}:Nearness", folder=path.parent)
 assert code == 0
 
 # %% [markdown]
+# (The last two lines are for the windows of lesson 15.)
+#
 # ## Is it any good?
 #
 # The task is that of lesson 07: translate from English to French, with an invented grammar. We
@@ -451,7 +455,8 @@ assert code == 0
 #   source word (a link is sure if one word certainly translates the other)
 # - *largest weight*: how sharp the attention is, as the mean of all target words' largest weights
 #
-# *Points right* ignores the weight on `</s>`, and *largest weight* includes it.
+# *Points right* ignores the weight on `</s>`, because no link ends there, but *largest weight*
+# includes it. (This will matter for the full stop.)
 
 # %% tags=["training"]
 SEEDS = (1, 2, 3)
@@ -508,9 +513,8 @@ show(draw_runs(figures, claims), "13_runs")
 # To compare two means, you need the **standard error** of their difference: how far chance alone
 # typically moves it. For one mean, the standard error is the standard deviation of the runs,
 # divided by the square root of their number. For a difference, square both, add, and take the root.
-# Unlike the range of the runs, a standard error shrinks with more seeds. A difference below two
-# standard errors may be chance. With only three runs even the standard error is rough, so ask for
-# three standard errors.
+# A difference below two standard errors may be chance. With only three runs even the standard error
+# is rough, so ask for three standard errors.
 
 
 # %%
@@ -527,13 +531,14 @@ for what, of in figures.items():
                                       for one, other in itertools.combinations(scores, 2)))
 
 # %% [markdown]
-# Which score is the sharpest? Nearness is indeed sharper than additive, by more than six standard
-# errors. At this point you could write a paper: "Distance makes attention sharp". But is distance
-# the reason? General has no distance in it, and yet it is at least as sharp as nearness. Without
-# this control, you would have believed that sharpness needs distance.
+# *Your first guess:* yes, attention by distance is sharper than additive attention, by more than
+# six standard errors. At this point you could write a paper: "Distance makes attention sharp".
 #
-# What, then, does the factor exp(−β ‖k_j‖²) add to general? Question 6 removes it and trains again,
-# with six seeds. These are the recorded results:
+# *Your second guess:* no, distance is hardly the reason. General, the control, has no distance in
+# it, and yet it is at least as sharp.
+#
+# What, then, does the factor exp(−β ‖k_j‖²) add to general? Question 6 removes it and trains again.
+# These are the recorded results of six seeds:
 
 # %%
 # in %, seeds 1 to 6, by the code of answers 6 and 7
@@ -548,23 +553,25 @@ RECORDED = {
 for what, of in RECORDED.items():
     print(f"  {what:<15}", ", ".join(f"{name} {np.mean(of[name]):.1f}%" for name in of))
     for other in ("nearness", "general"):
-        print(f"    no factor − {other:<9}{difference(of['no factor'], of[other])}")
+        print(f"    no factor − {other:<9}{difference(of['no factor'], of[other])}, seed by seed",
+              np.subtract(of["no factor"], of[other]))
 
 # %% [markdown]
-# Without its factor, nearness has the equation of general, and it also trains like general: in both
-# measures, the means differ by less than one standard error. With the factor, attention is less
-# sharp. So the only part that is due to the distance works against sharpness here. Whether it also
-# harms pointing is open, because most of that difference comes from a single run, nearness with
-# seed 3.
+# Without its factor, nearness has the equation of general, and in these two measures we see no
+# difference between them: the means differ by less than one standard error. (In *exactly right*,
+# they differ by a little more than one: answer 6.) With the factor, attention is less sharp with
+# every seed, so the only part that is due to the distance works against sharpness here. Pointing is
+# also worse with every seed, but by very different amounts, from 0.3 to 13.5 points.
 #
-# Then why is additive less sharp? One explanation suggests itself: the tanh. A tanh is between −1
+# ### Is it the tanh?
+#
+# Why, then, is additive less sharp? One explanation suggests itself: the tanh. A tanh is between −1
 # and 1, so in e = v_a · tanh(…) no |e| can exceed the sum of all |v_a|, and no two scores can
 # differ by more than twice this sum. Training can raise this bound, but perhaps it has left it low?
 #
 # This can be tested. If the bound is the reason, additive must usually be close to it: its largest
 # score must lead the second by nearly twice the sum of all |v_a|. Guess whether it does. The
-# weights show the lead, because the difference of two scores is the logarithm of the ratio of their
-# weights.
+# weights show the lead: it is the logarithm of the ratio of the two largest.
 
 
 # %% tags=["training"]
@@ -595,8 +602,10 @@ print(f"additive: the bound would allow a lead of {min(bounds):.0f} or more")
 # The bound is not the reason: it would allow additive to be sharper than the other two. The tanh
 # may keep additive soft in another way, but this lesson cannot tell.
 #
-# And which score translates best? If you had trained each score with one seed only, how many of the
-# six rankings could have come out?
+# ### Which score translates best?
+#
+# Pick one of the three seeds for each score, and rank the scores. How many of the six rankings can
+# you get?
 
 # %% tags=["training"]
 assert min(bounds) > 2 * max(lead(trained["general", seed]) for seed in SEEDS)
@@ -605,13 +614,13 @@ print(f"exactly right: {len(orders)} of the 6 rankings can come out with one see
 
 # %% [markdown]
 # With one seed each, you could have reported nearly any ranking. Three seeds do not decide, either,
-# because no difference in *exactly right* reaches two standard errors. In *points right*, one looks
-# safe: general leads additive by 1.8 ± 0.5 points. Question 7 asks what three more seeds confirm.
+# because no difference in *exactly right* reaches two standard errors. In *points right*, one
+# difference looks safe: general leads additive by 1.8 ± 0.5 points. But of the nine differences
+# that we looked at, one may look safe by chance. Question 7 asks what three more seeds confirm.
 #
-# One number stands out: with seed 3, nearness points at far fewer of the right words than with the
-# other seeds. Look into such a number before you report it. Which target words miss their source
-# words, and where do they look instead? In the figure, red dots mark the largest weights without
-# `</s>`.
+# One number stands out: with seed 3, nearness points at far fewer of the right words. Look into
+# such a number before you report it. Which target words miss their source words, and where do they
+# look instead? In the figure, red dots mark the largest weights without `</s>`.
 
 
 # %% tags=["training"]
@@ -632,11 +641,11 @@ weights = {name: trained[name, 3].attend([pair])[0] for name in ("general", "nea
 show(draw_weights(pair, weights), "13_attention")
 
 # %% [markdown]
-# With seed 3, nearly all missed links belong to the full stop and to *ne* (or *n'*). With both
-# scores, the French full stop looks at `</s>`. Of the rest, general gives most to the English full
-# stop, but nearness to *blue*. And nearness's *ne* looks at *do*, a link that is possible but not
-# sure. Yet nearness translates best with this seed, so a low *points right* need not mean a bad
-# translation.
+# With seed 3, nearly all missed links belong to the full stop and to *ne* (or *n'*). The French
+# full stop gives most of its weight to `</s>`, with both scores. Most of the rest goes to the
+# English full stop with general, but to *blue* with nearness, whose *ne* looks at *do*, a link that
+# is possible but not sure. Yet of nearness's three runs, this one translates best, so a low *points
+# right* need not mean a bad translation.
 #
 # A new mechanism may end like this one. It works: its gradients are right, it translates, and it
 # points at most of the right words. But nothing here shows that it is better than what we had. If

@@ -87,7 +87,10 @@ def draw_runs(figures, claims):
 
 
 def draw_weights(pair, weights):
-    """Heatmaps of {name: (T + 1, S + 1)}, with dots on the largest weights without </s>."""
+    """Heatmaps of {name: (T + 1, S + 1)}, with dots on the largest weights without </s>.
+
+    Below the dot is the weight, if it is small.
+    """
     figure, axes = plt.subplots(1, len(weights), figsize=(11.5, 5.4), layout="constrained")
     for (name, rows), ax in zip(weights.items(), axes):
         places = rows[:-1, :len(pair.source)].argmax(1)
@@ -98,4 +101,8 @@ def draw_weights(pair, weights):
             title=f"{name}: {right} of {len(pair.sure)} sure links point right")
         ax.plot(places, range(len(places)), "o", color="red", markeredgecolor="white",
                 markersize=7)
+        for j, i in enumerate(places):
+            if rows[j, i] < 0.5:
+                ax.text(i, j + 0.33, f"{rows[j, i]:.2f}", color="white", fontsize=7, ha="center",
+                        va="center")
     return figure

@@ -1,4 +1,7 @@
-"""Helpers of lesson 12: the task of pairs, the recorded runs, figures."""
+"""Helpers of lesson 12: a planted bug, the task of pairs, the recorded runs, figures."""
+
+import ast
+import linecache
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -157,20 +160,12 @@ GROUPS = {
     "other models": ("q k | v | p", "one vector of 8", "one vector of 13"),
 }
 CUTS = GROUPS["key and value apart"] + GROUPS["key and value together"]
-SUSPECTS = (("key", "value"), ("query", "predict"))
 
 
 def is_apart(name, pair):
     """Whether the cut `name` separates a pair of roles."""
     first, _ = name.split(" | ")
     return (pair[0][0] in first) != (pair[1][0] in first)
-
-
-def print_cuts(right):
-    """Print the right answers {name: one share per seed} of the seven cuts."""
-    print("\nright answers of the seven cuts after 800 steps, one number per seed:")
-    for name in CUTS:
-        print(f"  {name:<10}", ", ".join(f"{share:.0%}" for share in right[name]))
 
 
 def difference(names, others):
@@ -193,13 +188,21 @@ def print_recorded():
             print(f"  {name:<24} {np.mean(shares):5.1f}%  {np.median(shares):5.1f}%")
     apart, together, _ = GROUPS.values()
     print("differences of means in points, ± standard error")
-    for text, names, others in (
-            ("key and value: apart minus together", apart, together),
-            ("query and predict: the same, in the first four", apart[:2], apart[2:]),
-            ("q v | k p minus q v p | k", apart[1:2], apart[3:]),
-            ("q k | v | p minus q k | v p", ["q k | v | p"], apart[:1])):
-        mean, error = difference(names, others)
-        print(f"  {text:<47} {mean:+5.1f} ± {error:.1f}")
+    print("key and value: cuts that separate them minus the others")
+    _print_difference("all seven cuts", apart, together)
+    print("query and predict: cuts that separate them minus the others")
+    for text, cuts in (("all seven cuts", CUTS), ("the four with key and value apart", apart),
+                       ("the three with key and value together", together)):
+        separate = [name for name in cuts if is_apart(name, ("query", "predict"))]
+        _print_difference(text, separate, [name for name in cuts if name not in separate])
+    print("single models")
+    _print_difference("q v | k p minus q v p | k", apart[1:2], apart[3:])
+    _print_difference("q k | v | p minus q k | v p", ["q k | v | p"], apart[:1])
+
+
+def _print_difference(text, names, others):
+    mean, error = difference(names, others)
+    print(f"  {text:<38} {mean:+5.1f} ± {error:.1f}")
 
 
 # ---- figures of Pairs ----------------------------------------------------------------------------
@@ -249,7 +252,8 @@ def draw_recorded():
     figure.suptitle("Parts of 8 do best with key and value apart, "
                     "but one vector of 13 needs no cut")
     of_seed = {"color": plotting.COLOURS[0], "alpha": 0.35}
-    of_median = {"color": plotting.COLOURS[1], "markersize": 16, "markeredgewidth": 3}
+    of_median = {"color": plotting.COLOURS[1], "markersize": 16, "markeredgewidth": 3,
+                 "zorder": 2.5}
     of_mean = {"color": "black", "markersize": 8, "markeredgecolor": "white", "zorder": 3}
     spread = np.random.default_rng(0).uniform(-0.25, 0.25, 40)
     row = 0
@@ -260,8 +264,8 @@ def draw_recorded():
             left.text(0, row, "" if "|" in name else name, va="center")
             end = _draw_parts(left, row, parts_of(name))
             left.text(end + 1, row, NOTES.get(name, ""), va="center", color="0.4")
-            right.plot(np.median(RECORDED[name]), row, "|", **of_median)
             right.plot(RECORDED[name], row + spread, "o", **of_seed)
+            right.plot(np.median(RECORDED[name]), row, "|", **of_median)
             right.plot(np.mean(RECORDED[name]), row, "D", **of_mean)
         row += 1.5
     left.set(xlim=(0, 70), ylim=(row - 0.8, -0.6))
@@ -277,43 +281,30 @@ def draw_recorded():
     return figure
 
 
-def draw_readable(points, shares, lonely, titles):
+def draw_readable(points, shares, names, titles):
     """Plot right answers against how well *before* and *now* can be read from the key's part.
 
-    points: [before, now] of each model (N, 2). shares: its right answers (N,). lonely: is it the
-    cut q k v | p? (N,) titles: one for each panel. → Figure
+    points: [before, now] of each model (N, 2). shares: its right answers (N,). names: its name.
+    titles: one for each panel. → Figure
     """
-    figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.4), layout="constrained", sharey=True)
+    figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.8), layout="constrained", sharey=True)
+    found = np.array(names)
+    alone = np.isin(found, ["q v | k p", "q v p | k"])
+    lonely = found == "q k v | p"
+    groups = {"other models": ~alone & ~lonely, "q v | k p and q v p | k": alone,
+              "q k v | p": lonely}
     for ax, read, letter, title in zip(axes, points.T, ("before", "now"), titles):
-        ax.plot(100 * read, 100 * shares, "o", color=plotting.COLOURS[0], alpha=0.5)
+        for (label, of), colour in zip(groups.items(), plotting.COLOURS):
+            ax.plot(100 * read[of], 100 * shares[of], "o", color=colour, alpha=0.6, label=label)
         ax.set(xlabel=f"share of “{letter}” that can be read from the key's part, in %",
                title=title, xlim=(-3, 103), ylim=(-3, 103))
         ax.grid(alpha=0.3)
         crowd = (np.minimum(read, shares) > 0.975).sum()
         ax.annotate(f"{crowd} models", (99.5, 98), (90, 62), ha="center",
                     arrowprops={"arrowstyle": "->", "color": "0.4"})
-        ax.annotate("q k v | p", (100 * read[lonely].max(), 100 * shares[lonely].mean()), (10, 0),
-                    textcoords="offset points", va="center")
     axes[0].set(ylabel="right answers in %, one dot per model")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
-
-
-def draw_cuts():
-    """Show the seven cuts into two parts, with a dot per pair of SUSPECTS that is apart; → Axes."""
-    _, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
-    for row, name in enumerate(CUTS):
-        _draw_parts(ax, row, parts_of(name))
-        ax.text(STRIP + 17, row, NOTES.get(name, ""), va="center", color="0.4")
-        for place, pair in enumerate(SUSPECTS):
-            if is_apart(name, pair):
-                ax.plot(64 + 16 * place, row, "o", color=plotting.COLOURS[0])
-    for place, pair in enumerate(SUSPECTS):
-        ax.text(64 + 16 * place, -0.9, " and\n".join(pair), ha="center", va="center")
-    ax.text(STRIP, -0.9, INITIALS, va="center")
-    ax.set(xlim=(STRIP, 88), ylim=(len(CUTS) - 0.4, -1.6))
-    ax.set_title("Each pair of suspects is separated by four of the seven cuts")
-    ax.set_axis_off()
-    return ax
 
 
 def _draw_parts(ax, row, parts):
@@ -349,7 +340,28 @@ def print_wikitext():
               f"{np.mean(values):.1f}")
 
 
-# ---- the library's readers -----------------------------------------------------------------------
+# ---- a planted bug, and the library's readers ----------------------------------------------------
+
+
+def with_bug(name, kind, right, wrong):
+    """A copy of a lesson's class, with one piece of its code replaced.
+
+    The lines keep their numbers, so that a report names the line in the lesson.
+
+    AssertionError: the piece does not occur, or occurs more than once.
+    """
+    lines = linecache.getlines(kind.forward.__code__.co_filename)
+    node = next(node for node in ast.walk(ast.parse("".join(lines)))
+                if isinstance(node, ast.ClassDef) and node.name == kind.__name__)
+    first = node.decorator_list[0].lineno - 1
+    text = "".join(lines[first:node.end_lineno]).replace(f"class {kind.__name__}", f"class {name}")
+    assert text.count(right) == 1, f"{right!r} occurs {text.count(right)} times"
+    text = "\n" * first + text.replace(right, wrong)
+    file = f"<{name}>"
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    names = dict(kind.forward.__globals__)
+    exec(compile(text, file, "exec"), names)
+    return names[name]
 
 
 def check_same(plain, package, h):
