@@ -386,7 +386,7 @@ print(f"at 12 o'clock, when nobody measured: {noon:.1f} °C")
 
 # %% [markdown]
 # Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). In `look_up`, the score
-# is −distance² times 1 / (2h²), and this factor does what the loudness s did before. So a small h
+# is −distance² times 1 / (2h²), and 1 / (2h²) does what the loudness s did before. So a small h
 # asks loudly, and the answer is nearly the value of the nearest key: the curve of h = 0.3 hours is
 # a staircase. A large h whispers: with h = 24, even a distance of 24 hours lowers the score by only
 # 1/2. All eight weights are then similar, and the answer is nearly the mean at every hour. In
@@ -436,7 +436,6 @@ assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 #
 # | here | elsewhere |
 # |---|---|
-# | question, query | query |
 # | word vectors x_j | keys and values, here the same |
 # | context | context vector, attention output |
 # | weight | attention weight |

@@ -339,8 +339,9 @@ for name, array in tiny.named_parameters():
 # All three gradients are right. The library's `gradcheck` does the same for any Module, with two
 # differences. It measures at four positions, as `numeric_gradient` does. And instead of dloss = 1,
 # it draws a random **upstream gradient**, which in a larger model arrives from later layers. A
-# check passes if all relative errors are below 1e-6. (An element near 0 could make this error huge,
-# so gradcheck never divides by less than a thousandth of the array's largest element.)
+# check passes if all relative errors are below 1e-6. (A relative error divides by the right value.
+# Where this value is near 0, the error would be huge, so gradcheck never divides by less than a
+# thousandth of the array's largest element.)
 
 # %%
 print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
@@ -579,8 +580,8 @@ print(f"{len(text):,} letters, {V} ids, 4 of them special. It begins:\n{text[:13
 # We can find the lowest possible perplexity, the *floor*, before we train. Suppose that we could
 # choose the scores z after a letter x freely. At the best choice, their gradient is 0. Each pair
 # (x, y) contributes p − onehot(y) to this gradient. Call count(x) the number of pairs that begin
-# with x, and count(x, y) the number of those in which y follows. Over all pairs that begin with x,
-# the gradients of the score of y add up to
+# with x, and count(x, y) the number of those in which y follows. Add up these gradients over all
+# pairs that begin with x. For the score of y, the sum is
 #
 #     count(x) p(y | x) − count(x, y)
 #

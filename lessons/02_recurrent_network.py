@@ -186,8 +186,8 @@ check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 
 # %% [markdown]
 # **The parameters.** W, U and b are used at both steps, so each receives two gradients, which add
-# up, like those of h_1. In the last column of the table, dz is da_t, and v is x_t for W and h_{t−1}
-# for U:
+# up, like those of h_1. For the matrices, use the last column of the table, dM = vᵀ dz. Here dz is
+# da_t, and v is x_t for W, but h_{t−1} for U:
 #
 #     dW = x_1ᵀ da_1 + x_2ᵀ da_2
 #     dU = h_0ᵀ da_1 + h_1ᵀ da_2
@@ -371,8 +371,8 @@ for h in (0.1, 0.9):
 # so one factor per step may describe it. Ours rests on three assumptions, to be tested together:
 #
 # 1. The gradient is spread evenly over the units.
-# 2. After the slopes, its direction is random as far as Uᵀ is concerned.
-# 3. One rms serves for the slopes of all units, steps and sequences.
+# 2. After the multiplication by the slopes, its direction has nothing to do with Uᵀ.
+# 3. One number, the rms of all slopes, can replace those of each unit, step and sequence.
 #
 # **The matrix.** The gain g of U is the rms of the lengths of v U, for many vectors v of length 1
 # in random directions. Square element j of v U:
@@ -469,12 +469,13 @@ for n, right in zip(DISTANCES, small):
     print(f"n = {n:<5} {estimate:8.1g} {share:11.1g} {right:18.2f}")
 
 # %% [markdown]
-# The estimate holds: per step, it is right within a tenth. Over the 33 steps of n = 32, such errors
-# multiply to a factor of 5. At n = 4, where the network learnt, a few thousandths of the gradient
-# arrive, but at n = 8, where it failed, less than a ten-thousandth. Almost all of the sum dU then
-# comes from the near steps, so they are likely to decide where U moves. For U, Adam does not change
-# that: it rescales each number of the finished sum, not its terms. It can enlarge only what comes
-# from far alone, the gradient of the first symbol's embedding.
+# The estimate holds: per step, it is right within a tenth, with this seed. Over the 33 steps of
+# n = 32, such errors multiply to a factor of 5. At n = 4, where the network learnt, a few
+# thousandths of the gradient arrive, but at n = 8, where it failed, less than a ten-thousandth.
+# Almost all of the sum dU then comes from the near steps, so they are likely to decide where U
+# moves. Adam cannot change that, because it rescales each number of dU only after the sum has been
+# formed. (It can enlarge a gradient to which no near step contributes: that of the first symbol's
+# embedding.)
 #
 # ## A better start
 #
@@ -518,16 +519,15 @@ show(draw_recall(LEARNT), "02_recall")
 #
 # In 400 training steps, the largest n that most networks learn is 4 with U small, and 8 with U
 # orthogonal. Could we have predicted that? The share before training predicted which of the two
-# starts is better: at n = 4, 8 and 16, more networks learn from the one with the larger share. But
-# it did not predict the largest n. With U small, a share of about 0.004 is enough for most networks
-# at n = 4, while with U orthogonal, 0.23 is not enough for most at n = 16.
+# starts is better: at n = 4, 8 and 16, more networks learn from the start with the larger share.
+# But it did not predict the largest n. With U small, a share of about 0.004 is enough for most
+# networks at n = 4, while with U orthogonal, 0.23 is not enough for most at n = 16.
 #
-# Nor does the share predict how a long training ends. We took five networks with U small that had
-# failed at n = 8 after 400 steps, and trained each again, for 4,000. Three of them learn the task,
-# and two a part of it.
-#
-# The figure shows one of each kind. A dotted line is the share before training. We measured every
-# 10 steps, and a hollow point is the last measurement before the answers improve.
+# Nor does it predict what longer training can do, because training changes the share. We took five
+# networks with U small that had failed at n = 8, and trained each again, for 4,000 steps instead of
+# 400. Three learn the task, and two a part of it. The figure shows one that learns it, and one that
+# stops halfway. A dotted line is the share before training, and a hollow point is the last
+# measurement before the answers improve. (We measured every 10 steps.)
 
 # %% tags=["training"]
 show(draw_wait({11: "learns the task", 13: "stops halfway"}), "02_wait")      # code: answer 5
@@ -536,18 +536,15 @@ print("all five networks, at the last measurement before the answers improve:")
 print(f"  right answers: {right.min():.2f} to {right.max():.2f}; loss: {loss.min():.2f} to "
       f"{loss.max():.2f}, by guessing {np.log(4):.2f}")
 print(f"  share: at least {(after / before).min() // 1:.0f} times that before training")
-print(f"  share last below that before training: {(last - below).min():.0f} to "
+print(f"  it rose above that before training, for good, {(last - below).min():.0f} to "
       f"{(last - below).max():.0f} steps earlier")
 
 # %% [markdown]
 # A gradient that has almost vanished need not be the end. In the network that learns, the share
-# rises for 20 steps, falls to less than a ten-thousandth of its value before training, then slowly
-# grows. From step 3,100 on, it stays above that value. At step 3,130, the hollow point, the network
-# still guesses, but 20 steps later, all its answers are right. In all five networks, the share
-# comes first, but too shortly before the answers to tell whether one causes the other.
-#
-# Once the answers improve, the share falls again, in both networks more than a hundredfold. We have
-# not tested why. With other training sequences, the two end the other way round (answer 5).
+# falls at first to less than a ten-thousandth of its value before training, and then slowly grows
+# for 3,000 steps. It rises above this value just before the answers improve, as in all five
+# networks: too shortly before to tell whether one causes the other. (With other training sequences,
+# the two in the figure end the other way round: answer 5.)
 #
 # With 4,000 steps, one of five networks with U small learns even n = 32:
 
@@ -561,8 +558,8 @@ print(f"share before training {share:.1e}, after it {AFTER}")
 # limit, because training changes it.
 #
 # One sentence to take home: **here, the share before training showed which of two starts was
-# better, but not how far a network gets.** In lesson 04, it fails to rank three starts of one cell.
-# Lesson 03 builds a path on which the gradient hardly shrinks.
+# better, but not how far a network gets.** In lesson 04, the share will fail to rank three starts
+# of one cell. Lesson 03 builds a path on which the gradient hardly shrinks.
 
 # %% [markdown]
 # ## Part B (optional): a model of letters

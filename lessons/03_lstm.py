@@ -494,9 +494,10 @@ for name, b_f in list(NETWORKS.items())[1:]:
           f"{arrives[name][1]:12.2f}")
 
 # %% [markdown]
-# Every LSTM loses about as much in the first step back, for different reasons. To reach path (1),
-# the gradient must first go from h to c, where o halves it. With b_f = 0, f halves it again.
-# With b_f = 5, c has grown, so the slope of tanh(c) takes nearly half. The rest is on path (2).
+# All four LSTMs lose more than half of the gradient in the first step back. The reasons differ. To
+# reach path (1), the gradient must first go from h to c, where o halves it. With b_f = 0, f halves
+# it again. With b_f = 5, c has grown, so the slope of tanh(c) takes nearly half. What both paths
+# have more than path (1) alone arrives along path (2).
 #
 # Does the share at the first symbol agree with the runs that learnt n = 16?
 
@@ -509,8 +510,8 @@ assert 1 < arrives["LSTM, b_f = 3"][17] < arrives["LSTM, b_f = 5"][17]
 
 # %% [markdown]
 # For these networks it does: the larger the share, the more runs learn, up to all 20. Do not make
-# this a rule: it fails across different n in lesson 02, and in lesson 04 between cells, and even
-# between starts of one cell. But where does the share come from?
+# this a rule: it fails when n differs (lesson 02), when the cells differ, and even when only the
+# start of one cell differs (lesson 04). But where does the share come from?
 #
 # In Elman's network, only the slopes of the tanh shrink the gradient, because U is orthogonal. In
 # the LSTM, two paths lead from c_t back to c_{t−1}: path (1) with the factor f, and path (2), whose
@@ -519,32 +520,33 @@ assert 1 < arrives["LSTM, b_f = 3"][17] < arrives["LSTM, b_f = 5"][17]
 #     c_t → g  (∘ i)  → h_{t−1}  (× Uᵀ)  → c_{t−1}  (∘ o)
 #
 # As i and o are about ½ and U changes no length, path (2) adds a vector a quarter as long, turned
-# by U. At first this is a turn by about 90°, because random directions in 32 dimensions are nearly
-# perpendicular. So one step back multiplies the length by √(f² + ¼²).
+# by U. At first, this is a turn by about 90°, because random directions in 32 dimensions are nearly
+# perpendicular. So one step back should multiply the length by √(f² + ¼²).
 #
-# But U hardly turns some directions, and in these the two paths add up to almost f + ¼. Further
-# back, more and more of what is left lies in these directions, so the factor should rise towards
-# f + ¼. With b_f = 5, the first two steps still show that we started at h, so we look at k = 3 and
-# at the first symbol:
+# But U turns different directions by different angles, and some hardly at all. In those, the two
+# vectors point the same way and add up to almost f + ¼, the largest possible factor. So with every
+# step back, more of what is left lies in these directions, and the factor should rise towards
+# f + ¼:
 
 # %% tags=["training"]
-rows = ["path (1) alone", "√(f² + ¼²)", "measured, k = 3", "measured, k = 17", "f + ¼"]
+rows = ["path (1) alone", "√(f² + ¼²)", "measured, k = 2", "measured, k = 3", "measured, k = 17",
+        "f + ¼"]
 columns = []
 for name in ("LSTM, b_f = 0", "LSTM, b_f = 5"):
     one = alone[name]
     both = arrives[name]
     f = sigmoid(NETWORKS[name])
-    columns.append([one[17] / one[16], np.hypot(f, 0.25), both[3] / both[2], both[17] / both[16],
-                    f + 0.25])
+    columns.append([one[17] / one[16], np.hypot(f, 0.25),
+                    *(both[k] / both[k - 1] for k in (2, 3, 17)), f + 0.25])
 print("one step back multiplies by   b_f = 0   b_f = 5")
 for row, *factors in zip(rows, *columns):
     print(f"  {row:<24}", *(f"{factor:9.2f}" for factor in factors))
-assert all(third < last < bound for _, _, third, last, bound in columns)
+assert all(third < last < bound for *_, third, last, bound in columns)
 
 # %% [markdown]
-# The factor does rise, almost to f + ¼. With b_f = 5, the rise has a second cause, which both
-# estimates leave out: near the end of the sequence, c is large, so the slope of tanh(c) is small
-# and weakens path (2).
+# The factor does rise, almost to f + ¼. With b_f = 5, it begins lower than estimated, because both
+# estimates leave out the slope of tanh(c). Near the end of the sequence, c is large, so this slope
+# is small and weakens path (2). Further back, c is small, and path (2) adds its full quarter.
 #
 # With b_f = 0, even both paths together shrink the gradient. With b_f = 5, path (1) loses hardly
 # anything, and path (2) makes the gradient grow.
@@ -675,8 +677,8 @@ print("the text goes on: …", in_words(vocabulary, ids[START:START + 30]))
 print("trained without dropout: model", min(names, key=names.get))
 
 # %% [markdown]
-# It is B. It recites up to "it was good .", and then jumps to a later verse, which follows the same
-# words. Question 6 counts how far B gets.
+# It is B. It recites up to "it was good .", and then jumps to a later place in the text where these
+# words also occur. Question 6 counts how far B gets.
 
 # %% [markdown]
 # ## What others call it

@@ -491,14 +491,14 @@ show(draw_unit(book[verse], sign * states[verse, unit], z[verse],
 
 # %% [markdown]
 # That is your unit, reading a held-out verse. It takes at the closing mark at once, at the opening
-# mark one letter late, and keeps elsewhere, although z dips a little where a sentence begins inside
-# the quotation. Nothing asked for such a unit. Perhaps it helps to predict the closing mark, but we
-# have not tested this.
+# mark one letter late, and keeps elsewhere, although z dips at a few letters inside the quotation.
+# Nothing asked for such a unit. Perhaps it helps to predict the closing mark, but we have not
+# tested this.
 #
 # Do other seeds find such a unit, and does it take gates to *learn* this? On the same windows, we
-# train five more GRUs, 24 of lesson 02's Elman networks with 128 units (four starts, two learning
-# rates, three seeds), and three with 224 units, which have as many parameters as the GRU. We search
-# all of them in the same way.
+# train five more GRUs and 27 of lesson 02's Elman networks, and search all of them in the same way.
+# Of the Elman networks, 24 have 128 units (four starts, two learning rates, three seeds), and three
+# have 224 units, and so as many parameters as the GRU.
 
 # %% tags=["training"]
 # measured before (code: answers 5 and 7)

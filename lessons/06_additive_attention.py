@@ -11,18 +11,18 @@
 # Lesson 05's encoder pressed a sentence into one vector, and long sentences did not fit. RNNsearch,
 # the model of Bahdanau, Cho & Bengio (2015), keeps a vector for *every* source word. Before its
 # decoder writes a word, it **attends** to all of these vectors: it gives each one a weight, and
-# reads their weighted average. Because the weights have gradients, the model learns from pairs of
-# sentences where to look. No one has to mark the **alignment** of the two sentences, that is, which
-# word translates which.
+# reads their weighted average. The weights have gradients, so the model learns where to look, from
+# pairs of sentences alone. No one has to mark the **alignment** of the two sentences, that is,
+# which word translates which.
 #
 # You will derive attention with three words and a pencil, check each line, and train a translator
 # on clauses from the Bible, from English to Spanish. Then you will ask what its heatmaps, the
-# pictures of its weights, really show. Scholars have marked many words of both Bibles with the
-# Hebrew or Greek word that they translate. An English and a Spanish word with the same mark form a
-# link, which the model never sees. Guess now: at a Spanish word that has a link, how often is the
-# model's largest weight on the linked English word? A simple rule without any model points at the
-# same relative position: first word to first word, middle to middle. It is right for a little more
-# than half of the links.
+# pictures of its weights, really show. In both Bibles, scholars have marked many words with the
+# Hebrew or Greek word behind them. An English and a Spanish word with the same mark form a link,
+# which the model never sees. Guess now: at a Spanish word that has a link, how often is the model's
+# largest weight on the linked English word? A simple rule without any model points at the same
+# relative position: first word to first word, middle to middle. It is right for a little more than
+# half of the links.
 
 # %%
 print("Lesson 06: additive attention", flush=True)
@@ -74,9 +74,9 @@ np.set_printoptions(precision=3, suppress=True)
 # | c | (D,) | **context vector**: what was found |
 # | W_a, U_a, v_a | (Q, A), (D, A), (A,) | parameters of the score, the only ones of attention |
 #
-# The context c_t enters the decoder's step, which makes s_t; from s_t, c_t and y_{t−1} the word y_t
-# is predicted. The diagram shows that an annotation is used twice: as a **key**, when it is
-# compared with the query (through k_j = h_j U_a), and as a **value**, when the average is taken.
+# The decoder's step reads c_t and makes s_t. Then s_t, c_t and y_{t−1} together predict the word
+# y_t. The diagram shows that an annotation is used twice: as a **key**, when it is compared with
+# the query (through k_j = h_j U_a), and as a **value**, when the average is taken.
 
 # %%
 boxes = {
@@ -170,9 +170,9 @@ assert words[alpha_then.argmax()] == "white"
 #
 # We walk the five lines in reverse, and start with the **upstream gradient** dc = ∂L/∂c. In a model
 # it comes from the decoder. Here we choose three numbers w and the loss L = w · c, so dc = w. After
-# each line, a central difference checks the new gradient. To check dα, we must change α, but
-# nothing before it. So `L(alpha=d)` runs the forward pass, and adds a small array d to α on the
-# way. `L(e=d)` adds d to e, and so on.
+# each line, a central difference checks the new gradient. To measure dα, we add a small array d to
+# α itself, in the middle of the forward pass: `L(alpha=d)` does this. `L(e=d)` adds d to e, and so
+# on.
 
 # %%
 w = np.array([1.0, -2.0, 0.5])
@@ -427,9 +427,9 @@ print("ours and the library's: contexts, weights and all gradients are equal; "
 # words only up to y_{t−2}. When attention looks for *blanca*, the query has not even read *casa*:
 # that a quality is wanted now is only an expectation.
 #
-# > **If you know the paper:** the model itself departs from it in four details: larger initial
-# > weights, r after the product and z on the old state in the GRU (lesson 04), and a readout from
-# > s_t instead of s_{t−1}. Dropout and Adam are further ones.
+# > **If you know the paper:** our model differs from it in four details: larger initial weights, r
+# > after the product and z on the old state in the GRU (lesson 04), and a readout from s_t instead
+# > of s_{t−1}. The training differs, too: we use Adam and dropout.
 #
 # In the whole model, dq also flows back through all earlier steps of the decoder. Is every gradient
 # still the same as the library's?
@@ -445,10 +445,10 @@ print(f"the whole model: loss {losses[0]:.5f} with the library's attention, {los
 # Can attention learn where to look if no one shows it? We begin with a task whose alignment we
 # know: read three to eight digits, and write them in reverse. A heatmap has a row for each digit
 # written and a column for each digit read, so the right weights form the diagonal from top right to
-# bottom left. In the code, `pair.sure` lists its cells as (j, t), digit read and digit written.
-# Both sequences end with `</s>`, and from here on S includes it; its row has no right column. How
-# many training steps, of 64 sequences each, will the model need until its largest weight is always
-# on the right digit?
+# bottom left. In the code, `pair.sure` lists the cells of this diagonal as (j, t), digit read and
+# digit written. Both sequences end with `</s>`, which S now includes. The row of `</s>` has no
+# right column. How many training steps, of 64 sequences each, will the model need until its largest
+# weight is always on the right digit?
 #
 # > **Exercise.** Write the measure of how often the largest weight is on the right word:
 # > `numpy-attention exercise start pointing`.
@@ -500,9 +500,8 @@ assert at_last > 0.99
 # %% [markdown]
 # Nothing in the loss mentions the white frames. But the loss rewards writing the right digit, and a
 # simple way to do so is to attend to it. The weights do not improve steadily: at steps 150 and 250,
-# the largest weight is one place too far to the right more often than it was 50 steps earlier. A
-# neighbour's annotation knows the digit, too, because the encoder reads in both directions
-# (question 6 takes one away).
+# the largest weight is one place too far to the right more often than it was 50 steps earlier. The
+# annotation there knows the digit, too, which the encoder has just read (question 6).
 #
 # ## Real text
 #
@@ -553,8 +552,8 @@ print("translate with yours, and save a heatmap of its α:\n"
 # Now for your guess from the beginning. The decoder is fed the words of the **reference
 # translation** instead of its own (teacher forcing), so its weights have one row for each word of
 # the reference. The link of a Spanish word is right if the largest weight in its row is on the
-# linked English word. *The diagonal* is the simple rule. We also print how often the Spanish word
-# is the model's most likely one.
+# linked English word. *The diagonal* is the simple rule. We also ask where the Spanish word is the
+# model's most likely one.
 
 # %% tags=["training"]
 print("share of gold links that are right:")
@@ -567,21 +566,23 @@ for name, translator in (("your model", own), ("shipped model", shipped)):
     hit = np.array([weights[n][t].argmax() == j for n, t, j in places])
     found = np.array([likeliest[n][t] for n, t, _ in places])
     print(f"    the reference word is the most likely at {found[hit].mean():.0%} of the right "
-          f"links, {found[~hit].mean():.0%} of the wrong ones")
+          f"links, {found[~hit].mean():.0%} of the wrong ones\n"
+          f"    links right where the reference word is the most likely: {hit[found].mean():.0%}, "
+          f"elsewhere: {hit[~found].mean():.0%}")
 
 # %% [markdown]
 # What a disappointment. After forty epochs the model is right for about three links in five, only 7
 # points more than the diagonal. After four, it can even be below the diagonal with another seed
-# (question 7). Yet at 33% of its wrong links, against 72% of the right ones, the shipped model's
-# most likely word is the reference word. Why are the weights wrong so often, and how can the model
-# find the right word all the same?
+# (question 7). Yet the reference word is the shipped model's most likely one at 72% of the right
+# links, and still at 33% of the wrong ones. Why are the weights wrong so often, and how can the
+# model find the right word all the same?
 #
 # When the weights α_t are computed from the query s_{t−1}, the word y_t is *not yet chosen*. Take
 # the clause *the holy ghost came on them*. In Spanish, it may begin with the ghost, *el espíritu
 # santo*, or with the coming, *vino* ("came"). The decoder can only bet, on the ghost, on the
 # coming, or a little on both. So α_t says where word t may come from, before anyone knows which
 # word it will be. Heatmaps in papers are often read as if α_t said where the written word came
-# from. It does not.
+# from. But α_t was computed without this word.
 #
 # ## Once the word is known
 #
@@ -663,10 +664,10 @@ before, after, alone = looks
 # knowledge? *The word alone* does not use α_t, and yet it is about as good as the posterior. Its S
 # copies differ only in the context h_j, so the knowledge is in the annotations as *values*.
 #
-# It is easy to choose heatmaps that please, so we show the worst. Call the cell of a link a *gold
-# cell*; it is a hit if it has the largest number in its row. Among the clauses with at least four
-# links, we show the one with the smallest share of hits for *before* (the last, if several tie).
-# The rows of *the word alone* are not distributions: they do not add up to 1.
+# It is easy to choose heatmaps that please, so we show the worst. The cell of a link is a *gold
+# cell*, and a hit if it has the largest number in its row. Of the clauses with at least four links,
+# we show the one with the smallest share of hits for *before*. The rows of *the word alone* are not
+# distributions: they do not add up to 1.
 
 
 # %% tags=["training"]
@@ -683,7 +684,8 @@ def hits(matrix, pair):
 
 # %% tags=["training"]
 many = [n for n, pair in enumerate(held_out) if len(pair.sure) >= 4]
-worst = min(many[::-1], key=lambda n: hits(before[n], held_out[n]) / len(held_out[n].sure))
+worst = min(many[::-1],             # of several with the same share, the last
+            key=lambda n: hits(before[n], held_out[n]) / len(held_out[n].sure))
 pair = held_out[worst]
 log_p, _ = expects(shipped, pair)
 likeliest = shipped.target_vocabulary.decode(log_p.argmax(1)[:-1])
@@ -716,24 +718,25 @@ show(figure, "06_attention")
 # decoder bets on *the holy ghost*, and its most likely words, printed above, begin with *el*.
 # *After*, nearly all of the weight at *vino* is on *came*, the only word that makes *vino* likely.
 #
-# In three rows, *after* prefers a neighbour: at *el* it points at *holy* instead of *the*, and at
-# *espíritu* and *santo* at each other's gold word. A neighbour's annotation knows the word, too. At
-# *el*, the likelihoods of *the* and *holy* are nearly equal (0.63 and 0.64), so the prior decides:
-# 0.02 for *the*, 0.46 for *holy*.
+# In three rows, *after* prefers a neighbour: *espíritu* and *santo* have exchanged their gold
+# words, and *el*, which has no gold link, points at *holy* instead of *the*. A neighbour's
+# annotation knows the word, too. At *el*, the likelihoods of *the* and *holy* are nearly equal
+# (0.63 and 0.64), so the prior decides: 0.02 for *the*, 0.46 for *holy*.
 #
 # ## Is it because the word is a surprise?
 #
-# Why are the weights α_t wrong for two links in five? Sometimes a neighbour's annotation does as
-# well. Our explanation for the rest is that the decoder could not know which word comes next. Then
-# α_t should be right more often where the model expects the reference word than where the word is a
-# surprise. The 72% and 33% suggest so. For a test, we sort the gold links by P(y_t), the
+# Why are the weights α_t wrong for two links in five? Sometimes a neighbour's annotation serves
+# equally well. Our explanation for the rest is that the decoder could not know which word comes
+# next. Then α_t should be right more often where the model expects the reference word than where
+# the word is a surprise. It is: 79% of the links are right where the reference word is the shipped
+# model's most likely one, and 41% elsewhere. For a test, we sort the gold links by P(y_t), the
 # probability that the model gives to the reference word, and cut them into four quarters, from
 # surprising to expected.
 #
-# A test needs **controls**, which should fail it. Our two know nothing about the words: one points
-# at a random position, the other along the diagonal. A control puts all of its weight on one
-# position j. Its context is then h_j, so its links are sorted by the likelihood P(y_t | c_t = h_j).
-# Guess: whose share of right links will rise from the first quarter to the last?
+# A test needs **controls**: methods that should fail it. Our two know nothing about the words. One
+# points at a random position, the other along the diagonal. A control puts all of its weight on one
+# position j, so the P(y_t) that sorts its links is P(y_t | c_t = h_j). Guess: whose share of right
+# links will rise from the first quarter to the last?
 
 # %% tags=["training"]
 # per link: P(y_t) and right or not, three ways; mean P(y_t | c_t = h_j); clause
@@ -749,11 +752,13 @@ by_word = [quarters(name, P[:, n], right[:, n]) for n, name in enumerate(ways)]
 
 first = next(n for n, pair in enumerate(held_out) if len(pair.sure) > 3)
 place = P.argsort(0, kind="stable").argsort(0)      # of a link among all links, per way
-print("the links of one clause, before and at random: P(y_t), its quarter, right or wrong")
+head = "P(y_t)  quarter  link"
+print(f"{'the links of one clause':<26}{'before':<29}at random\n{'':<26}{head:<29}{head}")
 for (j, t), link in sorted(zip(held_out[first].sure, np.flatnonzero(clauses == first))):
-    numbers = [f"{P[link, n]:.3f}  {1 + 4 * place[link, n] // links}  "
+    numbers = [f"{P[link, n]:6.3f}  {1 + 4 * place[link, n] // links:<7}  "
                f"{'right' if right[link, n] else 'wrong'}" for n in (0, 1)]
-    print(f"  {held_out[first].source[j]:>7}–{held_out[first].target[t]:<10}", *numbers, sep="    ")
+    print(f"  {held_out[first].source[j]:>7}–{held_out[first].target[t]:<16}"
+          f"{numbers[0]:<29}{numbers[1]}")
 
 # %% [markdown]
 # The model passes. But **the controls pass as well, and by larger factors**. How can a random
@@ -762,7 +767,7 @@ for (j, t), link in sorted(zip(held_out[first].sure, np.flatnonzero(clauses == f
 # It cannot. P(y_t) depends on the position that was attended to. When a random position happens to
 # be right, as for *donde*, it makes the word likely, so the link is sorted into a late quarter. The
 # model's own weights change P(y_t) in the same way. So the test sorts the links by the very result
-# that it measures, and even a random position passes it. The 72% and 33% have the same flaw.
+# that it measures, and even a random position passes it. The 79% and 41% have the same flaw.
 #
 # A fair test sorts by a probability that does not depend on the weights α_t: the mean over all
 # positions, Σ_j P(y_t | c_t = h_j) / S. Then a link is in the same quarter for the model and the
@@ -787,11 +792,13 @@ print(f"rise of the model minus rise of the diagonal: {difference:.0f} ± {error
 # follows the model's expectation. (Nor do five models trained for four epochs: question 7.) But
 # with an error of 8 points, the test is weak. Our explanation remains plausible, but unproven.
 #
-# What does the heatmap show, then? Never what the decoder wrote, because α_t cannot know more than
-# s_{t−1} knows, and s_{t−1} has not read y_t. So it shows at most what the decoder *expects*, and
-# the test leaves open whether it shows even that. To find which words translate each other, use a
-# number that reads y_t: the likelihood or the posterior. And remember the method: if a measure is
-# computed from the thing that it is meant to explain, it needs a control that knows nothing.
+# What does the heatmap show, then? α_t cannot have used y_t, because it is computed from s_{t−1},
+# which has not read y_t. So it shows at most what the decoder *expects*, and the test leaves open
+# whether it shows even that. For a translation that the model writes itself, mostly with its most
+# likely words, 79% is the relevant number, though it does not test the explanation. To find which
+# words translate each other, use a number that reads y_t: the likelihood or the posterior. And
+# remember the method: if a measure is computed from the thing that it is meant to explain, it needs
+# a control that knows nothing.
 
 # %% [markdown]
 # ## What others call it

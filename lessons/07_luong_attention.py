@@ -219,8 +219,8 @@ print("dot: every gradient is what the central difference measures")
 #
 #     dq = de M        dM = deᵀ q        dW_a = sᵀ dq        ds = dq W_aᵀ
 #
-# The functions below cover the score only, because the other two terms, du W_hᵀ of ds and α_j dc of
-# dh_j, are the same as with `dot`.
+# The backward functions below return only the gradients that pass through the score. The second
+# terms of ds and dh_j, du W_hᵀ and α_j dc, are the same as with `dot`.
 
 
 # %%
@@ -301,8 +301,8 @@ print("\n".join(report[1:]))
 # %% [markdown]
 #     ds = de W_aᵀ        dW_a = sᵀ de        dM = 0
 #
-# A sentence of S words uses the first S columns of W_a, so the formulas mean these. The gradient of
-# the other columns is 0.
+# A sentence of S words uses only the first S columns of W_a. In these formulas, W_a stands for
+# those columns. The gradient of the other columns is 0.
 
 
 # %%
@@ -381,8 +381,8 @@ assert metrics.pointing_accuracy(dot_weights, test) > diagonal + 0.1
 assert metrics.pointing_accuracy(location_weights, test) < diagonal + 0.1
 
 # %% [markdown]
-# Here is one sentence. Solid frames mark the sure links, dashed ones the *possible* links, such as
-# *do*, which French does not translate, and which pointing ignores. The encoder reads `</s>`, the
+# Here is one sentence. Solid frames mark the sure links, dashed ones the *possible* links, which
+# pointing ignores. An example is *do*: French does not translate it. The encoder reads `</s>`, the
 # last column, like a word, so here S = 9.
 
 # %% tags=["training"]
@@ -508,9 +508,9 @@ forward_past = print_past_diagonal("forward only", forward_weights, test)
 # The largest weight of *étudiant* has moved from the diagonal (*blue*) to the right, to *student*:
 # 41%, instead of 13% with both directions. Is the swap the reason? Then only the rows of swapped
 # nouns should have moved. But both kinds did, 61% of the swapped and 56% of the unswapped, so the
-# swap is hardly the reason. A likelier one is that `location` reads no word: after *the*, it seems
-# not to know whether an adjective or the noun comes next, and it looks far enough to the right for
-# both.
+# swap is hardly the reason. A likelier reason is that `location` reads no word: after *the*, it
+# seems not to know whether an adjective or the noun comes next, and it looks far enough to the
+# right for both.
 
 # %% tags=["training"]
 assert max(both_past) < 0.1
@@ -522,12 +522,13 @@ assert min(forward_past) > 0.3
 # In our grammar a noun moves by one position. Does `location` also translate real text?
 # `results/claims.md` reports measurements of larger models: 3 million parameters, six epochs on
 # 75,000 clauses of the Bible, English to Spanish. The table has test perplexities, each the mean of
-# three seeds ± their standard deviation, and below it BLEU (lesson 05; 100 is best). To repeat a
-# run of `dot` in about ten minutes, call `numpy-attention reproduce clauses-dot`.
+# three seeds ± their standard deviation, and below it BLEU (lesson 05; 100 is best). The rows share
+# the encoder, all sizes and the training. To repeat a run of `dot` in about ten minutes, call
+# `numpy-attention reproduce clauses-dot`.
 #
 # The last row changes the query instead of the score: `concat` gets the query of lesson 06,
-# s_{t−1}, which has not read the previous word y_{t−1}. Guess: does this cost as much as a score
-# that reads no source word?
+# s_{t−1}, which has not read the previous word y_{t−1}. The layer of s̃_t still reads s_t. Guess:
+# does the older query cost as much as a score that reads no source word?
 
 # %% tags=["training"]
 # recipes: clauses-dot, clauses-general, clauses-concat, clauses-location, query-previous-additive
@@ -537,14 +538,14 @@ print("BLEU (higher is better)\n  dot 29.0 ± 0.3, location 26.7 ± 0.2, lesson 
       "(bidirectional encoder) 21.9 ± 0.6")
 
 # %% [markdown]
-# It costs three quarters as much: the older query raises the perplexity of `concat` by 1.02, and
+# The older query costs three quarters as much: it raises the perplexity of `concat` by 1.02, and
 # `location` is 1.36 above `concat`. The three scores that read the words differ by 0.26 at most, so
 # what the query has read can matter more than the choice among these three.
 #
 # Can a model whose score reads no word translate? Yes, though less well: the BLEU of `location` is
 # 26.7, below the 29.0 of `dot`, but well above the 21.9 of the fixed vector. In our grammar, we
-# know how: the score need not find the right word, because its neighbour knows it, too. (On the
-# Bible we did not test this.)
+# know how: the score may miss the right word by one, because the neighbour's annotation knows it,
+# too. (On the Bible we did not test this.)
 #
 # Lesson 15 (optional) adds the paper's windows, which leave out distant words, and input feeding,
 # which makes s̃_t an input of the next step.
