@@ -25,9 +25,10 @@ from itertools import combinations
 
 import numpy as np
 from course import caught, show
-from roles_parts import (CUTS, GUESSING, LONGER, Pairs, answered, check_same, draw_answers,
-                         draw_readable, draw_recorded, letters_in, print_recorded, print_wikitext,
-                         terms_of, text_of, train_pairs, with_bug)
+from roles_parts import (CUTS, GUESSING, LONGER, LONGER_COSINES, Pairs, answered, check_same,
+                         draw_answers, draw_readable, draw_recorded, letters_in, print_cosines,
+                         print_differences, print_means, print_wikitext, terms_of, text_of,
+                         train_pairs, with_bug)
 
 from numpy_attention import plotting
 from numpy_attention.attention.combined import Combined
@@ -72,7 +73,7 @@ np.set_printoptions(precision=3, suppress=True)
 # | symbol | shape | what it is | the paper |
 # |---|---|---|---|
 # | h_t = [k_t; v_t; p_t] | (3n,) | state after t, in parts of n numbers | h_t |
-# | S | | number of earlier states that step t sees: all t − 1, or only the last `window` | L |
+# | S | | number of earlier states that step t sees | L |
 # | K, V | (S, n) | the keys k_i and values v_i of these states | Y_t |
 # | x | (S, n) | rows x_i = tanh(k_i W_s + k_t W_q): hidden layer of the score | M_t |
 # | e = x w, α | (S,) | scores, weights | α_t |
@@ -110,9 +111,9 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # *g s*, and then the first letter of one pair again. After this second *d*, the model should
 # predict *u*.
 #
-# It has just read a *d*, so it looks for an earlier state that had a *d* just before it. Each state
-# knows two letters: *now*, the one that it has just read, and *before*, the one before that. To
-# ask, a state must show *now*. To be found, it must show *before*. And to be useful once it is
+# It has just read a *d*, so it looks for the earlier state whose previous letter was a *d*. Each
+# state knows two letters: *now*, the one that it has just read, and *before*, the one before that.
+# To ask, a state must show *now*. To be found, it must show *before*. And to be useful once it is
 # fetched, it must show *now*.
 #
 # We code d as 1, g as −1, and everything else as 0. A key has n = 3 numbers: *before*, *now*, and a
@@ -143,9 +144,9 @@ for both in (-2, -1, 0, 1, 2):
     print(f"  sum = {both:2}   the two units add up to {units.sum():.2f}")
 
 # %% [markdown]
-# The units need *before* + *now* − 1 and −*before* − *now* − 1. So W_s has a 1 and a −1 in the row
-# of *before*, and W_q has them in the row of *now*. The constant 1 picks the last rows, which share
-# the −1 of both units. (With two units, both matrices are only (n, 2).)
+# The units need *before* + *now* − 1 and −*before* − *now* − 1. W_s reads *before*, so its first
+# row is (1, −1). W_q reads *now*, so its second row is the same. The constant 1 picks the last
+# rows, and each adds half of the −1. (With two units, both matrices are only (n, 2).)
 
 # %%
 W_s = np.array([[1., -1], [0, 0], [-0.5, -0.5]])    # reads "before"
@@ -231,9 +232,9 @@ print("all four equal their central differences")
 #
 # Now follow one state, h_i, through a whole text. At its own step, it asks the states before it,
 # each h_j, and it predicts. At later steps t, it is found and fetched. With one part, k_i, v_i and
-# p_i are the same numbers, so the gradients of the four roles are *added*. In dz_ti and α_ti, step
-# t asks and state i is in memory. So i is the first index in the query's term, and the second in
-# the key's and the value's:
+# p_i are the same numbers, so the gradients of the four roles are *added*. In dz and α, the first
+# index is the step that asks, the second the state in memory. So i comes first in the query's term,
+# and second in the key's and the value's:
 #
 #     dh_i =   Σ_j dz_ij W_qᵀ    query: at step i, it asks every state j that it sees
 #            + Σ_t dz_ti W_sᵀ    key: at every later step t that sees it, it is found
@@ -394,9 +395,9 @@ for row in range(3):
 # which has as many numbers as two parts, but no cut. We stop after 800 steps of 32 sequences,
 # because the models can be compared only before all of them have learned the task.
 #
-# Suppose that a model remembers only which second letters it has not yet been asked for. Then it
-# guesses among five letters, then among four, then among three: 26 % right on average. Guess before
-# you run: what share will one vector of 16 get right?
+# Suppose that a model knows the second letters, but not their first letters. Then it guesses among
+# five, then among the four that are left, then three: 26 % right on average. Guess before you run:
+# what share will one vector of 16 get right?
 
 # %% tags=["training"]
 SEEDS = (1, 2, 3)
@@ -489,52 +490,67 @@ for pair in in_order[:3]:
     print(f"  {' and '.join(pair):<18}", ", ".join(f"{cosines[pair]:5.2f}" for cosines in found))
 
 # %% [markdown]
-# Query and predict disagree, and no other pair does clearly. So there are two pairs of suspects:
-# the gradients accuse *query and predict*, but the example accuses *key and value*, because they
-# must show different letters. (For the same reason, it accuses *query and key*: question 3.)
+# Query and predict disagree, and no other pair does clearly. There are three suspects: the
+# gradients accuse *query and predict*, and the example accuses *key and value* and *query and key*,
+# which must show different letters. (Question 3 tries the third.)
 #
 # ## Which cut helps?
 #
-# To test both charges, we cut a state of 16 into two parts of 8, in all seven ways. (Unlike in the
-# paper, query and key may be apart.) Each pair is separated by four of the seven cuts, which should
-# do best if this pair is guilty. Guess: which is it?
+# We cut a state of 16 into two parts of 8, in all seven ways. (Unlike in the paper, query and key
+# may be apart.) Each pair is separated by four of the seven cuts, which should do best if this pair
+# is guilty. Guess: which is it?
 #
-# Seeds of the same cut differ so much that we have recorded forty (code: answer 3). After ± is a
-# *standard error*: how far chance alone typically moves a difference of means. We also add a fairer
-# control: one vector of 16 has more parameters than two parts of 8, but 13 has fewer.
+# Seeds of the same cut differ so much that we have recorded forty (code: answer 3). We also add a
+# fairer control: one vector of 16 has more parameters than two parts of 8; one of 13, fewer.
 
 # %% tags=["training"]
 assert in_order[:2] == [("query", "predict"), ("key", "value")]
 print(f"parameters: one vector of 13 {create('attention', 13, 1).size:,}, "
       f"two parts of 8 {create('key-value', 16, 1).size:,}")
-print_recorded()
+print_means()
 show(draw_recorded(), "12_all_cuts")
 
 # %% [markdown]
 # *Key and value* are **guilty**: every cut that separates them has a higher mean and a higher
 # median than every cut that does not.
 #
+# Next are differences of means, ± their *standard error*: how much they typically vary by chance
+# alone.
+
+# %% tags=["training"]
+print_differences()
+
+# %% [markdown]
 # *Query and predict* seem **innocent**, because no comparison favours the cuts that separate them.
 # Among the four cuts with key and value apart, these are no better: −0.6 ± 3.6 points. Among the
 # other three, and over all seven, they are worse.
 #
 # One row is strange: `q k v | p` has 8 numbers more than one vector of 8, yet it is far worse. In
-# this cut, the gradient of predict does not reach the 8 numbers that the other three roles share.
-# They seem to need it: without predict, one vector of 8 does nearly as badly (question 4).
+# this cut, predict's gradient reaches the other part only through the LSTM's later steps. This may
+# matter: without predict, one vector of 8 does nearly as badly (question 4). But the same holds for
+# `q k | v | p`, which learns.
 #
 # So the cosine pointed to the wrong pair. A gradient says what a *small* change of h would do now,
 # but not whether a very different h would be better, or how long training takes to get there. Do
-# query and predict still disagree in a longer vector?
+# query and predict still disagree in a longer vector, or after longer training?
 
 # %% tags=["training"]
 train("one vector of 13", partial(create, "attention", 13))
-print("\nmean cosine of query and predict, one number per seed:")
-for size in (8, 13, 16):
-    found = [mean_cosines(model)["query", "predict"] for model in models[f"one vector of {size}"]]
-    print(f"  one vector of {size:<2}", ", ".join(f"{cosine:5.2f}" for cosine in found))
+early = [create("attention", 16, seed) for seed in SEEDS]
+for model, seed in zip(early, SEEDS):
+    train_pairs(model, seed, steps=400)
+found = {(size, 800): models[f"one vector of {size}"] for size in (8, 13, 16)} | {(16, 400): early}
+print("\nquery and predict in one vector, one number per seed:")
+for (size, steps), trained in found.items():
+    cosines = [mean_cosines(model)["query", "predict"] for model in trained]
+    print_cosines(size, steps, cosines, [answered(model, test) for model in trained])
+    learned = steps == 800 and size > 8
+    assert min(cosines) > -0.12 if learned else max(cosines) < -0.15
+print_cosines(8, 3200, LONGER_COSINES, np.array(LONGER) / 100, "  (recorded)")
 
 # %% [markdown]
-# Hardly, although they still share all numbers. Perhaps the cosine only showed that 8 are few.
+# Hardly, although they still share all numbers. But after 400 steps, 16 numbers disagree, too, and
+# after 3,200, 8 no longer do. The cosine showed only that the model was still learning.
 #
 # ## What do the failing models lack?
 #
@@ -581,8 +597,8 @@ show(draw_readable(points, shares, names, titles), "12_probe")
 #
 # Two cuts (orange) can do without *now* in the key's part, because query and value read the other
 # part. So `q v | k p` has found our example's solution by itself: *before* in the key's part, *now*
-# in the other. The example leaves predict open, so it fits this cut or `q v p | k`. We cannot tell
-# which of the two is better, and some seeds of both fail.
+# in the other. In the example, predict could read either part, so the example fits this cut and `q
+# v p | k`. We cannot tell which is better, and some seeds of both fail.
 #
 # ## The verdict: separation, or more numbers?
 
@@ -594,9 +610,10 @@ print("recorded: one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:
 # %% [markdown]
 # Are four roles too much for one vector? Not if it is long enough. And why did parts help?
 #
-# - **Not only because they add numbers.** All seven cuts have 16 numbers. Yet the four with key and
-#   value apart have means of at least 83.6 %, and the three with them together of at most 58.0 %. A
-#   third part adds 8 numbers more, but `q k | v | p` is no better than `q k | v p`.
+# - **Not only because they add numbers.** All seven cuts have 16 numbers. Yet every cut that
+#   separates key and value has a mean of at least 83.6 %, and every other cut of at most 58.0 %. A
+#   third part adds 8 numbers more, but `q k | v | p` is no better than `q k | v p` (the first three
+#   seeds said otherwise).
 # - **But no cut is needed.** In one vector of 13, each role reads 13 numbers instead of 8. Its mean
 #   is above that of every cut, with fewer parameters. So if you cut a state, compare it with an
 #   uncut vector that has as many parameters.
@@ -615,7 +632,7 @@ print("recorded: one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:
 # In the paper, most of the weight goes to the last few words. So its fourth model (section 2.4,
 # equation 13), an **N-gram** of states, gives up choosing: no score, no softmax. It reads the last
 # N − 1 states: the first part of the present one, the second part of the one before, and so on. For
-# N = 4, h_t = [h¹; h²; h³]:
+# N = 4, h_t = [h¹; h²; h³], with the part as superscript:
 #
 #     y_t = tanh(h¹_t W¹ + h²_{t−1} W² + h³_{t−2} W³)
 #     dW^j = Σ_t (h^j_{t−j+1})ᵀ da_t      dh^j_i = da_{i+j−1} (W^j)ᵀ
@@ -666,20 +683,20 @@ print("the 4-gram: outputs and gradients equal the library's")
 #
 # In a real text, the last few words say more. We have repeated the paper's experiment on
 # WikiText-2, a smaller text from Wikipedia, with a window of 5 (`numpy-attention reproduce
-# wikitext-…`). Every model has 7 million parameters. The tanh layer is again the control without a
-# past. Guess: do three parts beat the LSTM alone?
+# wikitext-…`). Every model has 7 million parameters. The tanh layer is again the control without
+# attention. Guess: do three parts beat the LSTM alone?
 
 # %% tags=["training"]
 print_wikitext()
 
 # %% [markdown]
 # In the paper, the LSTM alone loses to all attention models. Here it beats all three of them, with
-# each seed. Their tanh before the output layer can explain this: the control, which has this tanh
-# but no past, loses about as much as attention with one vector.
+# each seed. The layer before their output layer can explain this: the control, which has this layer
+# but no attention, loses about as much as attention with one vector. (Not only its tanh: answer 1.)
 #
 # Compared with this control, three parts help with each seed, but their state is almost three times
-# as long. The 4-gram, with a state of this length and no attention, is better than three parts with
-# two of the three seeds. So the gain need not come from attention.
+# as long. With two of the three seeds, the 4-gram is better: its state is as long, without
+# attention. So the gain need not come from attention.
 
 # %% [markdown]
 # ## What others call it
@@ -718,10 +735,10 @@ print_wikitext()
 # 3. In all of the paper's models, query and key share a part. Does it help to separate them? Take
 #    the four cuts with key and value apart, and compare their means, and then their best and worst
 #    seeds. (`RECORDED`, `GROUPS` and `is_apart` are in `roles_parts.py`.)
-# 4. (a) Does `q k v | p` fail because it lacks the gradient of predict? Take predict away from one
-#    vector of 8 (`without_predict` in `roles_parts.py`), and train the cut for longer. (b) Cut
-#    states of 8 and of 26 numbers in half. How long must a part be before key and value can share
-#    it?
+# 4. (a) Does `q k v | p` fail because predict's gradient does not reach its first part directly?
+#    Take predict away from one vector of 8 (`without_predict` in `roles_parts.py`), and train the
+#    cut for longer. (b) Cut states of 8 and of 26 numbers in half. How long must a part be before
+#    key and value can share it?
 # 5. (Part B) With only one pair, a sequence is *d u d*, and after the second *d* the 4-gram must
 #    predict *u*. It reads h¹, h² and h³ of three different states. Which of the three is part of
 #    the state of *u*? And with five pairs, how many steps back can the answer be, at most?

@@ -70,7 +70,7 @@ print("recorded after five epochs, exactly right: seed 1: 16 to 36%, seed 2: abo
 # |---|---|---|
 # | j = 0 … S − 1, t = 0 … T − 1 | | positions in the source and in the target, from 0 |
 # | s_t | (N,) | the decoder's state: the query |
-# | M, its rows h_j | (S, N) | annotations; their length is N here, since D is the window's |
+# | M, its rows h_j | (S, N) | annotations of N numbers (lesson 07's D is the window's here) |
 # | p, D | | centre of the window, and how far it reaches |
 # | β, g, α | (S,) | softmax inside the window, bell around p, weights |
 # | W_p, v_p | (N, P), (P,) | parameters of the layer that predicts p |
@@ -296,9 +296,10 @@ report = caught(check, held)
 # hardly learn there, however hard the words pull.
 #
 # If the slope is the cause, training should succeed with a slope that is never 0. So we train with
-# the wrong gradient: `HeldSlope` is the library's class, which computes the slope as
-# S · `share` · (1 − `share`), with a share of ½. We measure for how many sure links (lesson 07) the
-# source word, the *right word*, is in the window. Guess: which of the two seeds learns to look?
+# a wrong gradient. The library computes the slope as S · `share` · (1 − `share`), and `HeldSlope`
+# sets the share to ½, which makes it S / 4. For each sure link (lesson 07), call its source word
+# the *right word*. We measure how often it is in the window. Guess: which of the two seeds learns
+# to look?
 
 
 # %%
@@ -333,54 +334,46 @@ assert true_slope[1][0] > 0.9 and true_slope[1][1] < 0.5
 assert held_slope[1][1] > 0.8 and held_slope[2][1] < 0.5
 
 # %% [markdown]
-# ## Too early, or too fast?
+# ## Does p learn too early?
 #
 # At first, the rest of the model cannot translate, so the pulls say little about where the right
 # word is. Later they could, but by then that word may be outside the window, where it cannot pull.
-# This suggests two cures:
+# If this is the cause, it should help to wait. With `wait=12`, W_p and v_p stay as they are in the
+# first 12 of the 125 updates of an epoch, and then learn like all other parameters.
 #
-# - W_p and v_p *wait*: in the first epoch, `Resting` makes the slope 0, so they get no gradient.
-# - They learn *slowly*, but from the beginning: with `pace=0.1`, they take only a tenth of each
-#   step. (The size of a step hardly depends on the slope, because Adam divides the gradient by its
-#   typical size: lesson 02.)
-#
-# If p must not learn too early, only the first cure will work. Guess which of the two does.
-
-
-# %%
-class Resting(LocalPredictive):
-    """local-p with the slope 0, so that W_p and v_p do not learn."""
-
-    def step_backward(self, dcontext, dweights, cache, dmemory, grads):
-        cache = cache._replace(share=np.zeros_like(cache.share))
-        return super().step_backward(dcontext, dweights, cache, dmemory, grads)
-
+# Guess twice: what have the first 12 updates done to p without waiting? And which of the two seeds
+# learns to look if p waits for them?
 
 # %% tags=["training"]
 print("                               p within 0.5 of an end   right word in window")
-cured = []
+early = {}
+waited = {}
 for seed in (1, 2):
-    rested = train_window(pairs, seed, Resting, LocalPredictive)
-    cured.append(print_window(f"seed {seed}, waits, second epoch", rested, test))
-    slow = train_window(pairs, seed, LocalPredictive, pace=0.1)
-    cured.append(print_window(f"seed {seed}, slowly, first epoch", slow, test))
+    early[seed] = print_window(f"seed {seed}, after 12 updates",
+                               train_window(pairs, seed, LocalPredictive, stop=12), test)
+    waited[seed] = print_window(f"seed {seed}, waits, after one epoch",
+                                train_window(pairs, seed, LocalPredictive, wait=12), test)
 print("recorded after five epochs, exactly right (question 3)\n"
       "                              seed 1   seed 2   seed 3   seed 4   seed 5\n"
       "  true slope                    36%      99%      30%      99%      99%\n"
       "  slope held at S / 4           99%      11%      90%       7%      97%\n"
-      "  waits in the first epoch      99%      98%      95%      97%      98%\n"
+      "  waits for 12 updates         100%     100%      95%      99%      96%\n"
       "  a tenth of each step         100%     100%      98%      99%      98%")
 
 # %% [markdown]
-# Both cures work, with all five seeds. In small steps, p learns in the first epoch, too, and after
-# it the window already contains more than nine of ten right words. So p does not learn too early
-# but, in the first epoch, too *fast*. (Later, full steps do no harm, because the first cure takes
-# them.) Why fast learning drives p to the ends, and only with some seeds, we do not know. A wider
-# bell, from which more words can pull, also helps the two seeds that fail (question 4).
+# Twelve updates decide. Without waiting, they drive most p to an end with *both* seeds. Then seed 2
+# comes back, but seed 1 does not. If p waits for these updates, the window learns to look with all
+# five seeds. So p does learn too early. But full steps are a part of the cause: if W_p and v_p take
+# only a tenth of each step, they may learn from the beginning (last row).
+#
+# So p should move little until the rest of the model can tell it where to look. Why some seeds come
+# back and others do not, we do not know. A wider bell, from which more words can pull, also helps
+# the two seeds that fail (question 4).
 
 # %% tags=["training"]
-assert min(inside for _, inside in cured) > 0.7
-assert max(at_end for at_end, _ in cured) < 0.1
+assert min(at_end for at_end, _ in early.values()) > 0.6
+assert max(at_end for at_end, _ in waited.values()) < 0.1
+assert min(inside for _, inside in waited.values()) > 0.8
 
 # %% [markdown]
 # ## Part B: input feeding
@@ -404,7 +397,7 @@ assert max(at_end for at_end, _ in cured) < 0.1
 #     ds̃_t = (from word t)  +  dr_{t+1} Fᵀ            dF = Σ_t s̃_{t−1}ᵀ dr_t
 #
 # Here is the whole decoder, for a batch of B sentences. The mask is False after the end of a short
-# sentence, and the code calls s̃ `fed`.
+# sentence. The code calls s̃ `fed`.
 
 
 # %% tags=["plain"]
@@ -500,7 +493,7 @@ print("minutes of training with the seeds 0 to 2: dot 8.94, 13.87, 8.88,\n"
 # %% [markdown]
 # None of them helps: `local-p` raises the perplexity by 1.03, `local-m` by 0.56, and input feeding
 # by 0.27. In the paper, windows and input feeding help. Our windows (D = 2) are narrower than the
-# paper's (D = 10), and `local-p` may have learned too fast here, too: we did not record p. Why
+# paper's (D = 10), and `local-p` may have learned too early here, too: we did not record p. Why
 # input feeding does not help, we do not know.
 #
 # ## What others call it

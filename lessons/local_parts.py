@@ -1,5 +1,6 @@
 """Helpers of lesson 15: comparisons with the library, training, measures, a figure."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,33 +61,46 @@ def _decoders(model):
 # ---- training and measures -----------------------------------------------------------------------
 
 
+class Enough(Exception):
+    """Raised to end a training after some updates."""
+
+
 @dataclass(frozen=True)
-class Paced(Adam):
-    """Adam, which then takes back a part of each step: pace is the share that is left."""
+class Aiming(Adam):
+    """Adam that moves the parameters that aim the window, W_p and v_p, later or more slowly.
 
-    pace: np.ndarray | float = 1.0              # a number for each parameter
+    aims: which parameters these are. They stay as they are for the first `wait` updates, and then
+    take the share `pace` of each step. Enough is raised after update number `stop`.
+    """
 
-    def update(self, weights, *rest):
-        before = weights.copy()
-        super().update(weights, *rest)
-        weights[...] = before + self.pace * (weights - before)
+    aims: np.ndarray | None = None
+    wait: int = 0
+    pace: float = 1.0
+    stop: int = 0
+
+    def update(self, weights, gradient, vectors, step, *rest):
+        before = weights[self.aims]
+        super().update(weights, gradient, vectors, step, *rest)
+        pace = 0 if step <= self.wait else self.pace
+        weights[self.aims] = before + pace * (weights[self.aims] - before)
+        if step == self.stop:
+            raise Enough
 
 
-def train_window(pairs, seed, *kinds, pace=1.0):
+def train_window(pairs, seed, *kinds, **changes):
     """A Translator with general and local-p, D = 2, trained for one epoch with each of the kinds.
 
-    kinds: LocalPredictive, or a subclass with another backward pass.
-    pace: the share of Adam's steps that W_p and v_p take.
+    kinds: LocalPredictive, or a subclass with another backward pass. changes: those of Aiming.
     """
     translator, trainer = untrained(pairs, seed, attention="general", window="local-p", width=2)
-    share = translator.model.zeros_like()       # a model that holds the pace of each parameter
-    share.vector[...] = 1
-    share.attention.W_p[...] = pace
-    share.attention.v_p[...] = pace
-    trainer.optimizer = Paced(trainer.optimizer.learning_rate, pace=share.vector)
+    marks = translator.model.zeros_like()
+    marks.attention.W_p[...] = 1
+    marks.attention.v_p[...] = 1
+    trainer.optimizer = Aiming(trainer.optimizer.learning_rate, aims=marks.vector > 0, **changes)
     for epochs, kind in enumerate(kinds, 1):
         object.__setattr__(translator.model.attention, "__class__", kind)
-        trainer.fit(epochs)
+        with suppress(Enough):
+            trainer.fit(epochs)
     return translator
 
 

@@ -153,7 +153,8 @@ RECORDED = {        # right answers in % after 800 steps, seeds 1 to 40
         94, 96, 100, 99, 99, 98, 99, 98, 100, 98, 99, 99, 99, 100, 98, 100, 96, 99, 99, 98,
         99, 96, 99, 99, 100, 100, 100, 98, 97, 99, 98, 99, 100, 96, 100, 100, 99, 98, 100, 100),
 }
-LONGER = (100, 98, 100)         # one vector of 8, after 3,200 steps, seeds 1 to 3
+LONGER = (100, 99, 100)     # on an EPYC: one vector of 8, after 3,200 steps, seeds 1 to 3
+LONGER_COSINES = (-0.05, -0.06, -0.04)                  # its mean cosines of query and predict
 GROUPS = {
     "key and value apart": ("q k | v p", "q v | k p", "q k p | v", "q v p | k"),
     "key and value together": ("q p | k v", "k v p | q", "q k v | p"),
@@ -178,16 +179,20 @@ def difference(names, others):
     return by_seed.mean(), by_seed.std(ddof=1) / len(by_seed) ** 0.5
 
 
-def print_recorded():
-    """Print the mean and the median of each model in RECORDED, and some differences of means."""
+def print_means():
+    """Print the mean and the median of each model in RECORDED."""
     print(f"\n{'right answers, forty seeds':<28}  mean   median")
     for heading, names in GROUPS.items():
         print(heading)
         for name in names:
             shares = RECORDED[name]
             print(f"  {name:<24} {np.mean(shares):5.1f}%  {np.median(shares):5.1f}%")
+
+
+def print_differences():
+    """Print some differences between means of RECORDED."""
     apart, together, _ = GROUPS.values()
-    print("differences of means in points, ± standard error")
+    print("\ndifferences of means in points, ± standard error")
     print("key and value: cuts that separate them minus the others")
     _print_difference("all seven cuts", apart, together)
     print("query and predict: cuts that separate them minus the others")
@@ -203,6 +208,13 @@ def print_recorded():
 def _print_difference(text, names, others):
     mean, error = difference(names, others)
     print(f"  {text:<38} {mean:+5.1f} ± {error:.1f}")
+
+
+def print_cosines(size, steps, cosines, shares, note=""):
+    """Print a row: mean cosines and shares of right answers of one vector, one per seed."""
+    print(f"  {size:>2} numbers, {steps:>5,} steps   cosine",
+          ", ".join(f"{one:5.2f}" for one in cosines),
+          "  right", ", ".join(f"{one:4.0%}" for one in shares) + note)
 
 
 # ---- figures of Pairs ----------------------------------------------------------------------------
