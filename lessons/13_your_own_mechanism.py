@@ -8,10 +8,10 @@
 #
 # The scores of lessons 06 and 07 are of three kinds: they multiply the query by the source word's
 # annotation, or add the two and apply a tanh, or ignore the source word. The dictionary of lesson
-# 00 had another idea: it attended to the hours that were *near* the query. Can a translator do
-# this, too? Put the query and the source words on a map, as points, and let the score depend on
-# their distance. No paper in this course has this score, so you must derive, check and try it
-# yourself.
+# 00 had another idea: to find the temperature at any hour, it attended to the hours *near* the
+# query. Can a translator do this, too? Put the query and the source words on a map, as points, and
+# let the score depend on their distance. No paper in this course has this score, so you must
+# derive, check and try it yourself.
 #
 # Make two guesses first. Will attention by distance be sharper than additive attention, that is,
 # will its largest weights be larger? And if so, is distance the reason?
@@ -155,10 +155,10 @@ for word, k in zip(words, K):
 
 # %% [markdown]
 # By dot product, *student* does not win even if the query is exactly on it, because *blue* is in
-# almost the same direction and farther out. *Student* wins only in a wedge below the origin, where
-# the query's second coordinate is negative: this costs *blue* most, the highest word. And its first
-# coordinate is positive, which costs *the*, on the left. By nearness, each word wins in the region
-# around itself.
+# almost the same direction and farther out. *Student* wins only in a wedge below the origin. There
+# the query points down, which costs *blue* most, because *blue* is highest, and to the right, which
+# costs *the*, because *the* is on the left. By nearness, each word wins in the region around
+# itself.
 
 # %% [markdown]
 # ## Backward
@@ -256,8 +256,8 @@ show(ax, "13_map")
 #
 # The last term is the same for every word, so it cancels in the softmax. The first term is the
 # score *general* of lesson 07, with the matrix 2β Wᵀ between query and annotation. Only the middle
-# term is new. It lowers the score of a word far from the origin, whatever the query is, and the
-# softmax turns it into a factor exp(−β ‖k_j‖²) in the weight of each word.
+# term is new. This term lowers the score of a word far from the origin, whatever the query is.
+# After the softmax, it is a factor exp(−β ‖k_j‖²) in the weight of the word.
 
 # %%
 by_product = softmax(2 * beta * (K @ q))
@@ -287,9 +287,9 @@ print("for each word, this α times this factor, normalized, is its weight by ne
 #     dh = read_backward(memory, dmemory, grads)                 once per sentence
 #
 # `memory.values` are the annotations h_j, and `memory.keys` the keys k_j. All target words share
-# them and the parameters, so each call of `score_backward` *adds* its part of their gradients: to
-# `dmemory.values`, to `dmemory.keys` and to `grads`. So when `read_backward` is called,
-# `dmemory.keys` is dK.
+# values, keys and parameters. So each call of `score_backward` *adds* its part to their gradients:
+# `dmemory.values`, `dmemory.keys` and `grads`. When `read_backward` is called, `dmemory.keys` is
+# dK.
 #
 # The smallest example is *general*, e_j = x · h_j with x = q W_a. It has no keys, so it inherits
 # `read` and `read_backward`. The code computes a whole batch, so q is (B, Q).
@@ -512,9 +512,9 @@ show(draw_runs(figures, claims), "13_runs")
 #
 # To compare two means, you need the **standard error** of their difference: how far chance alone
 # typically moves it. For one mean, the standard error is the standard deviation of the runs,
-# divided by the square root of their number. For a difference, square both, add, and take the root.
-# A difference below two standard errors may be chance. With only three runs even the standard error
-# is rough, so ask for three standard errors.
+# divided by the square root of their number. For a difference, add the squares of both standard
+# errors and take the root. A difference below two standard errors may be chance. With only three
+# runs even the standard error is rough, so ask for three standard errors.
 
 
 # %%
@@ -636,16 +636,30 @@ for seed in SEEDS:
     print(f"nearness, seed {seed}: {of_words.total()} links missed, among them {most}")
 
 # %% tags=["training"]
+def weights_on_end(translator):
+    """The weight on </s> of each French full stop."""
+    return np.array([rows[j, len(pair.source)] for pair, rows in zip(test, translator.attend(test))
+                     for j, word in enumerate(pair.target) if word == "."])
+
+
+print("mean weight of the French full stop on </s> (above 0.5 in % of the sentences), seeds 1 to 3")
+for name in scores:
+    runs = [weights_on_end(trained[name, seed]) for seed in SEEDS]
+    print(f"  {name:<9}", ", ".join(f"{run.mean():.2f} ({np.mean(run > 0.5):.0%})" for run in runs))
+
+# %% tags=["training"]
 pair = next(pair for pair in test if "not carry the blue student" in " ".join(pair.source))
-weights = {name: trained[name, 3].attend([pair])[0] for name in ("general", "nearness")}
+weights = {f"{name}, seed 3": trained[name, 3].attend([pair])[0]
+           for name in ("general", "nearness")}
 show(draw_weights(pair, weights), "13_attention")
 
 # %% [markdown]
-# With seed 3, nearly all missed links belong to the full stop and to *ne* (or *n'*). The French
-# full stop gives most of its weight to `</s>`, with both scores. Most of the rest goes to the
-# English full stop with general, but to *blue* with nearness, whose *ne* looks at *do*, a link that
-# is possible but not sure. Yet of nearness's three runs, this one translates best, so a low *points
-# right* need not mean a bad translation.
+# With seed 3, nearly all missed links belong to the full stop and to *ne* (or *n'*). In the figure,
+# the French full stop gives most of its weight to `</s>`, with both scores. Of the nine runs, only
+# nearness with seed 3 does this in nearly all test sentences. With general, most of the rest goes
+# to the English full stop, with nearness to *blue*. Nearness's *ne* looks at *do*: a possible link,
+# not a sure one. Yet of nearness's three runs, this one translates best, so a low *points right*
+# need not mean a bad translation.
 #
 # A new mechanism may end like this one. It works: its gradients are right, it translates, and it
 # points at most of the right words. But nothing here shows that it is better than what we had. If
@@ -664,7 +678,8 @@ show(draw_weights(pair, weights), "13_attention")
 #
 # Then go through this list:
 #
-# 1. Take the equation apart. Which old score is in it? The control lacks only what is new.
+# 1. Take the equation apart. Which old score is in it? As the control, use your score without the
+#    new part.
 # 2. Write the class in a file, as in `docs/custom_mechanisms.md`.
 # 3. Run `numpy-attention gradcheck mine.py:Name` until it passes.
 # 4. Before you train, write down your guess, and the measure that will decide.
