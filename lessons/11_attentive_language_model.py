@@ -31,9 +31,9 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from attentive_parts import (COPY_VOCABULARY, Copying, Verses, ablated, check_same, create,
-                             draw_copy, draw_influence, draw_verse, letters_right, losses, signed,
-                             train, without_own_state)
+from attentive_parts import (COPY_VOCABULARY, Copying, Verses, ablated, after_other_letters,
+                             check_same, create, draw_copy, draw_influence, draw_verse,
+                             letters_right, losses, signed, train, without_own_state)
 from course import caught, show
 from matplotlib import pyplot as plt
 
@@ -188,7 +188,7 @@ print("y =", y)
 #     e_s = v · tanh(z_s)    dz_s = de_s v ∘ (1 − x_s²)
 #
 # To compare each gradient with a central difference, we must be able to nudge an intermediate
-# result, such as c: `L(c=…)` is the loss after this array has been added to c.
+# result, such as c: `L(c=by)` is the loss after the array `by` has been added to c.
 
 # %%
 w = np.array([1.0, -2.0])
@@ -432,10 +432,10 @@ class LastRoles(PlainReader):
 report = caught(check, LastRoles(*arrays))
 
 # %% [markdown]
-# Only the gradient of the states is wrong. The six parameter gradients are right, and they need da,
-# dc, de, dk and dq, so only the four terms and their sum are suspects. The line that the report
-# names *assigns* where it should add. So the two terms that were already in `dh`, "it predicts" and
-# "it asks", are lost.
+# Only the gradient of the states is wrong. The six parameter gradients are right. They need da, dc,
+# de, dk and dq, so these are right. Only the four terms and their sum are left. The line that the
+# report names *assigns* where it should add. So the two terms that were already in `dh`, "it
+# predicts" and "it asks", are lost.
 #
 # Why is the wrong value in the report exactly 0? It belongs to the last step. No later step looks
 # back at this state, so its gradient has only the two terms that were lost.
@@ -450,8 +450,7 @@ report = caught(check, LastRoles(*arrays))
 # should predict. The second is in the code that was released with the paper. Its framework *traces*
 # one step of the model: it runs the step once, on the first word, and replays the recorded
 # operations at every later word. But at the first word the past is empty, so the recorded step
-# never looks back. (`numpy_attention/experiments/recipes/language_models.toml` documents it, above
-# `[sentences]`.)
+# never looks back.
 
 
 # %%
@@ -503,34 +502,13 @@ assert np.allclose(y, np.tanh(h @ W_h + b))
 show(draw_influence(found), "11_influence")
 
 # %% [markdown]
-# On the left, each output depends on its own state and on earlier ones, as it should. In the
-# middle, it depends on later ones, too. On the right, it depends only on its own state, because all
-# that is left of the layer is y = tanh(h W_h + b). Yet this *tanh layer* trains, and on real text
-# it does well, as you will see. So a falling loss does not prove that the model looks back.
+# On the left, each output depends on its own state and on earlier ones. In the middle, it depends
+# on later ones, too. On the right, it depends only on its own state, because all that is left of
+# the layer is y = tanh(h W_h + b). Yet this *tanh layer* trains, and on real text it does well, as
+# you will see. So a falling loss does not prove that the model looks back.
 #
-# The tanh layer is still useful: as the same layer without attention, it is the right **control**,
-# the model with which attention is compared.
-#
-# ## One more silent fault
-#
-# Can a number be wrong although the model is right? The paper's released code counts the **first
-# word of each sentence, but does not predict it** (`results/claims.md` measures the effect). So the
-# loss is divided by one word too many, and the perplexity is too low. A simple test catches this
-# fault: a model that knows nothing gives each of V words the probability 1/V, so its perplexity
-# must be V.
-
-# %%
-V = 2000
-words = 28.6                        # of a verse of the Bible, on average
-honest = 52.54                      # recorded, for the LSTM that is trained on the Bible below
-flattered = 44.87
-print("perplexity             first word predicted    counted, not predicted")
-print(f"  knows nothing     {V:>22}    {V ** ((words - 1) / words):>22.0f}")
-print(f"  LSTM on the Bible {honest:>22}    {flattered:>22}   ({flattered - honest:.1f})")
-
-# %% [markdown]
-# With the wrong count, the perplexity of ignorance is far below 2,000, and the LSTM seems to gain
-# 7.7 points, although not a single prediction has changed.
+# The tanh layer is still useful. It is the same layer without attention, so it is the right
+# **control** to compare attention with.
 #
 # ## Ten letters, twenty dots
 #
@@ -544,7 +522,6 @@ print(f"  LSTM on the Bible {honest:>22}    {flattered:>22}   ({flattered - hone
 # may have 20,000 parameters, so those with attention have smaller states.
 #
 # Guess: what share of the letters will the LSTM, the tanh layer, single and combined get right?
-# Chance is one in eight.
 
 # %% tags=["training"]
 TASK = Copying(400, np.random.default_rng(1))
@@ -574,16 +551,15 @@ for name in NAMES:
 # %% [markdown]
 # *combined* gets practically all letters right, and *single* about three out of four. The two
 # models without attention do badly: the LSTM gets about a quarter right, and the tanh layer is at
-# chance, as the LSTM also is with some other seeds (question 3).
+# chance, as is the LSTM with some seeds (question 3).
 #
-# Where do the two models with attention look? Each row of the figure has the weights of one
-# prediction.
+# Where do the two with attention look? Each row of the figure has the weights of one prediction.
 
 # %% tags=["training"]
 batch = COPY_TEST.batch(0)
 figure, axes = plt.subplots(2, 1, figsize=(11, 7.4), layout="constrained")
 figure.suptitle("One sequence: combined asks for one position after another; "
-                "single answers every question alike")
+                "single fetches the same at every step")
 for name, ax, vmax in (("combined", axes[0], 1), ("single", axes[1], 0.2)):
     title = (f"{name}: {right[name]:.0%} of the letters of 500 sequences right "
              f"(colour scale ends at {vmax})")
@@ -600,8 +576,9 @@ blind = analysis.changed(single, "no context", np.random.default_rng(3))
 print("share right at each of the ten positions, with single:")
 for label, share in (("as trained", letters_right(single, batch)),
                      ("without the letter's own state", without_own_state(single, batch)),
-                     ("without any context", letters_right(blind, batch))):
-    print(f"  {label:<31}", *(f"{one:.2f}" for one in share))
+                     ("without any context", letters_right(blind, batch)),
+                     ("other letters read at the arrow", after_other_letters(single, batch))):
+    print(f"  {label:<32}", *(f"{one:.2f}" for one in share))
 assert on_it > 0.95
 assert right["combined"] > 0.98
 assert 0.9 > right["single"] > right["LSTM"] + 0.2
@@ -611,9 +588,12 @@ assert right["tanh layer"] < 0.5
 # *combined* draws a diagonal, because at each step it asks for the next position. *single* draws
 # stripes: without a query, e_s does not depend on the step t that asks, so every step gets nearly
 # the same context, a mixture of many states. How can this mixture show the first letter, whose own
-# state has almost no weight? If we hide this state, the first letter is right about as often, but
-# without any context only by chance. So *single* reads it from *later* states, in which the LSTM
-# still remembers it.
+# state has almost no weight? If we hide this state, the share right is 0.84, not 0.85, but without
+# any context it is at chance. So *single* reads it from *later* states, which still remember it.
+#
+# How can one context give ten letters? Inside the tanh, h_t W_h is added to c W_r, and selects. If
+# other letters are read after the arrow, all shares but the first fall, so h_t does not only count:
+# it selects by what it has copied.
 #
 # ## What does the model depend on?
 #
@@ -675,7 +655,7 @@ print(f"\nthe Bible: what each change costs, in extra nats per word, in "
       f"{len(verses.held_out.documents):,} verses held out:")
 bible_ablation = ablated("Bible, combined", models["combined"], verses.held_out)
 show(draw_verse(models["combined"], verses, 1018, "In this verse, combined draws stripes, "
-                "as single does in copying\n(colour scale ends at 0.4)"), "11_verse")
+                "as single does in copying"), "11_verse")
 
 # %% tags=["training"]
 # the code is in answer 4
@@ -688,21 +668,21 @@ for change, costs in COSTS.items():
 # %% [markdown]
 # The model hardly depends on its choice. Equal weights cost 0.010 nats, which raises the perplexity
 # by one per cent. So a plain mean of all earlier states, a rough summary of the verse so far,
-# serves almost as well as the model's own weights. In the figure, these are vertical stripes: a
-# state with much weight for one word has much for the next, too. *Hard* weights, which cost nothing
-# in copying, cost most.
+# serves almost as well as the model's own weights. The figure shows vertical stripes: a state with
+# much weight for one word has much for the next. (The first word, *they*, has no past and no row.)
+# *Hard* weights cost most, probably because the model was trained on averages.
 #
 # *No context* costs 0.071 nats, or about seven per cent. Part of this has nothing to do with the
-# verse: c = 0 also takes away the mean of c, which acts like a second b. *Mean context* keeps this
+# verse. The mean of c acts like a second b, and c = 0 takes it away, too. *Mean context* keeps this
 # constant, and still costs about three quarters as much, with each seed. So the model does depend
-# on its *context*, although it hardly depends on the choice of what goes into it.
+# on its *context*, although hardly on the choice of what goes into it.
 #
 # ## Is the attention worth anything?
 #
 # Are 0.071 nats what attention is worth, and 0.010 nats what the choice is worth? Two controls
-# answer this. The tanh layer never had a context. *no choice* could never choose: it is *combined*
-# with W_s, W_q and v at 0, where their gradients are 0, too, so its weights stay equal. All models
-# have 69 units, and each row of the output adds one part: the tanh layer, the mean of the earlier
+# answer this. The tanh layer never had a context. *no choice* is *combined*, but starts with W_s,
+# W_q and v at 0. There, their gradients are 0, so its weights stay equal. All models have 69 units.
+# After the LSTM, each row of the output adds one part: the tanh layer, the mean of the earlier
 # states, the choice. Guess: how much worse than *combined* is each control?
 
 # %% tags=["training"]
@@ -733,19 +713,16 @@ for control in ("tanh layer", "no choice"):
     print(f"  {control:<10}  {signed(paired('combined', control))}")
 
 # %% tags=["training"]
-# the code is in answer 4
 SEEDS = {"tanh layer": (-0.015, 0.001, 0.006), "no choice": (-0.002, -0.004, 0.001)}
 print("the same differences with the seeds 7, 8 and 9:")
 for control, differences in SEEDS.items():
     print(f"  {control:<10}", *(f"{one:+.3f}" for one in differences))
-total, first, words = measured["LSTM"]
-assert abs(perplexity(total - first, words) / perplexity(total, words) - flattered / honest) < 0.02
 
 # %% [markdown]
-# The tanh layer is worse than *combined* by only 0.015 nats, not by 0.071, and *no choice* by
-# 0.002, not by 0.010. With seed 9, both controls are even better than *combined*. (The interval
-# cannot show this, because it covers other verses, not other seeds.) So we see no gain from
-# attention here, nor from the choice. The plain LSTM, the smallest model, does about as well.
+# The ablations cost 0.071 and 0.010 nats, but the models trained without these parts are worse by
+# only 0.015 (tanh layer) and 0.002 (*no choice*). With seed 9, both controls are even better than
+# *combined*. (The interval covers other verses, not other seeds.) So we see no gain from attention
+# here, nor from the choice. The plain LSTM, the smallest model, does about as well.
 #
 # ### With more training
 #
@@ -772,8 +749,8 @@ print("  Penn Treebank, combined minus tanh layer with the seeds 0, 1 and 2: +3.
 
 # %% [markdown]
 # On the Bible, combined is more than three points better than the LSTM, but the tanh layer, which
-# never looks back, is almost as good. On the Penn Treebank, combined is *worse* than the tanh
-# layer, with each seed.
+# never looks back, is almost as good. (Above, with seed 7, it was worse than the LSTM.) On the Penn
+# Treebank, combined ties with the LSTM, and is *worse* than the tanh layer, with each seed.
 #
 # ## Why the two numbers differ
 #
@@ -783,14 +760,36 @@ print("  Penn Treebank, combined minus tanh layer with the seeds 0, 1 and 2: +3.
 # mechanism is worth.** You need both.
 #
 # In copying, *combined* depends on its choice and its context, and attention is worth a lot. On the
-# Bible, the model depends on its context but hardly on its choice, and we see no gain. Before you
-# believe a number of your own, ask four questions:
+# Bible, the model depends on its context but hardly on its choice, and we see no gain.
+#
+# ## One more silent fault
+#
+# Can a number be wrong although the model is right? The paper's released code leaves the **first
+# word of each sentence** out of the loss, but counts it when it divides by the number of words
+# (`results/claims.md`). So the perplexity is too low. A simple test: a model that knows nothing
+# gives each of V words the probability 1/V, so its perplexity must be V.
+
+# %% tags=["training"]
+total, first, words = measured["LSTM"]
+honest = perplexity(total, words)
+flattered = perplexity(total - first, words)
+ignorant = words * np.log(WORDS)                    # the loss of each verse if P = 1/V
+print("\nperplexity             first word predicted    counted, not predicted")
+print(f"  knows nothing     {perplexity(ignorant, words):>22.0f}    "
+      f"{perplexity(ignorant - np.log(WORDS), words):>22.0f}")
+print(f"  LSTM on the Bible {honest:>22.2f}    {flattered:>22.2f}   ({flattered - honest:.1f})")
+assert 6.5 < honest - flattered < 9
+
+# %% [markdown]
+# With the wrong count, ignorance gets far less than 2,000, and the LSTM seems to gain 7.7 points.
+#
+# Before you believe a number of your own, ask four questions:
 #
 # - **Influence**: does each output depend on what it should, and on nothing else?
 # - **Ignorance**: does a model that knows nothing get the score that it must get?
 # - **Ablation**: which parts does the trained model depend on?
-# - **Control**: is the model better than one of its size (ours differ by up to a tenth) without the
-#   mechanism?
+# - **Control**: is the model better than one of the same size (ours differ by up to a tenth) that
+#   lacks the mechanism?
 
 # %% [markdown]
 # ## What others call it

@@ -77,6 +77,13 @@ def without_own_state(model, batch):
     return np.array(right)
 
 
+def after_other_letters(model, batch):
+    """letters_right, if the model reads another sequence's letters after the arrow, (n,)."""
+    inputs = batch.inputs.copy()
+    inputs[-9:] = np.roll(inputs[-9:], 1, axis=1)               # 9 of the 10 letters are read
+    return letters_right(model, TextBatch(inputs, batch.targets, batch.rows))
+
+
 def symbols(ids):
     """Ids as letters, dots and arrows."""
     return [SYMBOLS[one] for one in ids]
@@ -109,14 +116,21 @@ class Verses:
 
 
 def draw_verse(model, verses, number, title):
-    """The weights of one held-out verse, a row for each word to predict but the first; → Axes."""
+    """Weight × visible states in one held-out verse, so that equal weights are 1; → Axes.
+
+    A row for each word to predict except the first, for which no state is visible.
+    """
     batch = verses.held_out.batch(([number], 0))
     weights, _ = model.weights(batch)                       # (T, 1, S)
+    visible = np.tri(batch.inputs.shape[0] - 1, dtype=bool)
+    relative = weights[1:, 0, :-1] * visible.sum(1, keepdims=True)
     read, predicted = ([verses.vocabulary.token(int(id)) for id in ids[:, 0]]
                        for ids in (batch.inputs, batch.targets))
     _, ax = plt.subplots(figsize=(7.5, 5.6), layout="constrained")
-    return plotting.history_heatmap(weights[1:, 0, :-1], read[:-1], predicted[1:],
-                                    np.tri(len(read) - 1, dtype=bool), ax, title, vmax=0.4)
+    plotting.history_heatmap(relative, read[:-1], predicted[1:], visible, ax, title,
+                             vmax=relative.max())
+    ax.images[0].colorbar.set_label("weight × number of visible states (1 = equal weight)")
+    return ax
 
 
 def create(attention, seed, vocabulary, init, budget=None, units=None):
