@@ -26,7 +26,7 @@ from itertools import pairwise
 
 import numpy as np
 from course import show
-from decoding_parts import Without, clause_translator, draw_all, draw_cuts, draw_tree, with_bug
+from decoding_parts import clause_translator, draw_all, draw_cuts, draw_tree, with_bug
 
 from numpy_attention import metrics, plotting
 from numpy_attention.data.batching import pair_batch
@@ -59,8 +59,6 @@ np.set_printoptions(precision=3, suppress=True)
 # | V | | size of the vocabulary |
 # | log p | (n, V) | log-probability of each next word after each prefix; l for short |
 # | totals | (n, V) | log p of each prefix + log p of each next word |
-# | q | (V,) | distribution that words are sampled from; in lessons 06 to 09, q is a query |
-# | τ, β = 1 / τ | | **temperature** of the sampling, and its inverse |
 #
 # We begin with a translator so small that you can read all of it: a dictionary that translates *the
 # old house* into Spanish. For each prefix, it gives the possible next words and their p. (After a
@@ -446,11 +444,12 @@ assert [name for name in held if min(held[name]) == len(randoms)] == ["the past 
 
 # %% [markdown]
 # The claims for *la* and *casa* are true, but the claim for `</s>` is false, so the third call of
-# `next` did not predict what follows *la casa*. Its input word is read from the prefix itself, so
-# it was *casa*, and only the state can be wrong. The lines with `rows` and `take` choose the state:
-# law 2 has led us to the bug. By hand we found the rows [1, 0]. The bug sorts them into [0, 1],
-# which pairs *casa* with the state of *el*. So the model predicted what follows *el casa*, a prefix
-# that the search never wrote. The dictionary does not list it, so `</s>` got p = 1.
+# `next` did not predict what follows *la casa*. `next` gets a word and a state. The word comes from
+# the prefix itself, so it was *casa*, and the state must be wrong. The lines with `rows` and `take`
+# choose the state: law 2 has led us to the bug. By hand we found the rows [1, 0]. The bug sorts
+# them into [0, 1], which pairs *casa* with the state of *el*. So the model predicted what follows
+# *el casa*, a prefix that the search never wrote. The dictionary does not list it, so `</s>` got
+# the probability 1.
 #
 # ### Is a wider beam always at least as good?
 #
@@ -469,9 +468,8 @@ for name, translators in (("the 60 above", randoms), ("60 larger ones", larger))
 
 # %% [markdown]
 # The first 300 cases had no exception, and yet they proved nothing. How can a wider beam be worse?
-# In the next step its extra prefix is extended, too. One of these extensions can take the slot of
-# the very prefix that leads the narrower beam to a better sentence. That is why law 3 asks for room
-# for *everything*.
+# In the next step, an extension of its extra prefix can push out the very prefix through which the
+# narrower beam reaches its better sentence. That is why law 3 asks for room for *everything*.
 #
 # ## A trained translator to search with
 #
@@ -554,13 +552,12 @@ for name in ("right", "rows put in order", "the past not counted"):
           f"{(own < of_greedy - 1e-3).sum():>9} of {len(test)}", flush=True)
 
 # %% [markdown]
-# *Rows put in order* could have been published. Its BLEU is above greedy's, and less than a point
-# below the correct beam's. Training with another seed makes a larger difference (question 8). Yet
-# most of its beams make false claims, and law 2 finds them at once. *The past not counted* makes no
-# false claims, and its BLEU is above greedy's, too. But you can see a symptom without a correct
-# beam: in 35 clauses it finds a less probable sentence than greedy, although it searches more. This
-# alone does not prove a bug: the correct beam does so in 3 clauses, where it dropped greedy's
-# sentence on the way.
+# Between, both of them. *Rows put in order* could have been published: in this run, its BLEU is
+# less than a point below the correct beam's. Training with another seed makes a larger difference
+# (question 8). Yet most of its beams make false claims, and law 2 finds them at once. *The past not
+# counted* makes no false claims. Even without a correct beam, there is a symptom: in 35 clauses it
+# finds a less probable sentence than greedy, although it searches more. This alone does not prove a
+# bug: the correct beam does so in 3 clauses, where it dropped greedy's sentence on the way.
 #
 # BLEU is not blind: *ended ones dropped* costs more than ten points (question 8). But a good BLEU
 # shows only that the translations are good, not that the search is the one you meant.
@@ -606,22 +603,8 @@ print("in the first clause, p of <unk> in place of each of greedy's words:\n ",
 # `<unk>`, which is forbidden, and the next best word is *se* again. Greedy cannot go back, but the
 # beam has other prefixes to turn to.
 #
-# How much of the gain is due to `<unk>`? `Without` makes a model that cannot write it, and divides
-# the p of the other words by their sum. Their order stays the same, and so do greedy's sentences.
-
-# %% tags=["training"]
-without = Without(model, NEVER)
-models = {"as above": (greedy_found, beam_found),
-          "without <unk>": ([plain_greedy(without, one, NEVER) for one in sources],
-                            [plain_beam(without, one, 5, NEVER)[0] for one in sources])}
-for name, found in models.items():
-    before, after = [np.array([bleu([one.ids for one in some]),
-                               np.mean([one.total for one in some])]) for some in found]
-    more = after - before
-    print(f"  {name:<14} beam 5 − greedy: BLEU {more[0]:.1f}, mean log p {more[1]:.2f}")
-
-# %% [markdown]
-# Without `<unk>`, the gain in log p is a quarter smaller, but the gain in BLEU hardly changes.
+# Part of the gain is due to `<unk>`: if the p of the other words are divided by their sum, the gain
+# in log p is a quarter smaller, but the gain in BLEU hardly changes (question 6).
 #
 # On average, a wider beam finds more probable sentences, and shorter ones. (A **length penalty**
 # favours longer ones: question 9.) With widths 5 and 10, BLEU is higher than greedy's, but whether
@@ -641,21 +624,23 @@ print(f"mean log p: reference {of_reference.mean():.2f}, greedy {of_greedy.mean(
 
 # %% [markdown]
 # A search makes a **search error** when it misses the model's most probable sentence. Wherever beam
-# 5 finds a more probable sentence, greedy made a search error, and a better search helped. But
-# where beam 5 misses the reference, even a perfect search could write it in at most five more
-# clauses. In all others, the model itself prefers another sentence: it has made a **model error**,
-# or it has found another good translation. So from here on, improve the model, not the search.
+# 5 finds a more probable sentence, greedy made a search error, and a better search helped. Where
+# beam 5 misses the reference, a perfect search would write it only if it is the model's most
+# probable sentence. In all but five of the 211 clauses, greedy or the beam found another that is at
+# least as probable, so a perfect search would gain five at most. In the others, the model itself
+# prefers another sentence: it has made a **model error**, or it has found another good translation.
+# So from here on, improve the model, not the search.
 #
 # ## One beam, drawn as a tree
 #
 # What does a whole beam look like? Among the clauses in which beam 5 writes the reference, we draw
-# the one in which its log p exceeds greedy's by the most. The tree grows from left to right, one
+# the one in which beam 5 gains the most log p over greedy. The tree grows from left to right, one
 # word per step:
 #
 # - The number on a line is the log p of the word that the line leads to.
 # - Thick lines in blue and green lead to the winner. Thick orange lines follow greedy's sentence.
-#   If the beam drops this sentence, the orange lines end in a grey box: the first prefix of it that
-#   was not kept, with its total.
+#   If the beam drops greedy's sentence, the orange line ends in a grey box. The box shows the first
+#   word that was not kept, and the total up to there.
 # - Green boxes are prefixes that have ended, with their totals.
 # - White boxes are prefixes that were kept for one step and then dropped.
 #
@@ -694,6 +679,11 @@ if long < len(lost.terms):
 #
 # **You will be able to** sample with a temperature, top-k and a nucleus, and choose between
 # searching and sampling. **Time:** about 15 minutes to read. Later lessons do not need this part.
+#
+# | symbol | shape | what it is |
+# |---|---|---|
+# | q | (V,) | distribution that words are sampled from; in lessons 06 to 09, q is a query |
+# | τ, β = 1 / τ | | **temperature** of the sampling, and its inverse |
 #
 # A search writes the same sentence every time. To get *different* sentences, we sample each word,
 # either from p or from a distribution q that three knobs make from p:
@@ -847,11 +837,11 @@ assert few < 3 < many
 # reference, and a low BLEU need not mean a bad sample. The other three settings give up some
 # variety, and come closer to the reference.
 #
-# But look at the column of log p. A search looks for the most probable sentence (the **mode**),
-# which is not a typical one: the references' mean is far below the means of both searches, but
-# close to the samples' mean at τ = 1. If the model is **calibrated**, that is, as uncertain as it
-# has reason to be, the reference looks like one more sample. But equal means do not prove that a
-# model is calibrated, because the references might be too probable in some clauses and too
+# But look at the column of log p. A search looks for the most probable sentence, the **mode**. But
+# a typical sentence is much less probable: the references' mean is far below that of both searches,
+# and close to that of the samples at τ = 1. If the model is **calibrated**, that is, as uncertain
+# as it has reason to be, the reference looks like one more sample. But equal means do not prove
+# that a model is calibrated, because the references might be too probable in some clauses and too
 # improbable in others. For this model, that is the case (question 7). (We neglect that `<unk>` is
 # never sampled.)
 #
@@ -900,7 +890,8 @@ assert few < 3 < many
 # 5. Derive ∂⟨l⟩/∂τ. Can a higher temperature raise the expected log p of a sampled word? Can it
 #    raise the expected log p of a whole sampled sentence?
 # 6. When `<unk>` is forbidden, the p of the other words do not add up to 1. Renormalize them in
-#    `plain_beam`, so that they do. Which law breaks? How many winners change?
+#    `plain_beam`, so that they do. Which law breaks? How many winners change? How much does beam 5
+#    gain over greedy?
 # 7. Sample 20 translations of each clause and keep the most probable. Is that as good as a beam of
 #    5? If the model is calibrated, the reference has each rank from 1 to 21 equally often. Does it?
 # 8. Another bug gives every prefix the state of the first row. Must its BLEU be lower than the

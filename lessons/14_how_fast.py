@@ -333,9 +333,10 @@ def check_same(kind, before):
 # To time a change, `in_turns` runs both versions once per round, in a random order. If the machine
 # is busy for a while, it slows both alike. **BLAS**, the library that computes NumPy's products,
 # has one thread here, and we measure the CPU time of this thread. Each round gives a saved time and
-# a ratio. We print the median of each and, in brackets, the range of the middle eight tenths of the
-# ratios. The verdict is `too close to tell` if this range contains 1, `faster` if it is above, and
-# `slower` if below.
+# a ratio, and we print the medians. The brackets have the ratios' range without the lowest and
+# highest tenth. If this range is above 1, the verdict is `faster`; if below, `slower`; otherwise,
+# `too close to tell`. Compare milliseconds only within a cell, because the machine's speed may
+# change. Ratios change less.
 
 
 # %%
@@ -460,8 +461,8 @@ time_products(W.T, "da Wᵀ")
 time_change(WeightsAtOnce, InputsAtOnce)
 
 # %% [markdown]
-# The sums cost little for their 102 MB, even counted twice, for W and for U. The products da_t Wᵀ
-# sum nothing, yet making them one by one costs more than both sums.
+# The sum for W costs the difference of the first two times. Twice that, for W and U, is little. The
+# products da_t Wᵀ need no sum, yet making twenty instead of one costs more.
 #
 # The array hs has T + 1 states, and da has T steps. Which T states does the gradient of U need?
 # This is an easy mistake:
@@ -516,18 +517,19 @@ print(f"z has {millions:.1f} million numbers, which take {4 * millions:.1f} MB")
 
 # %% [markdown]
 # S is almost four times as large as W or U. Which costs more in the loop, the sums dz_tᵀ h_t, which
-# moved 192 MB, or the small products h_t Sᵀ? (The price of having no loop: z exists for all time
-# steps at once, see question 4.)
+# moved 192 MB, or the small products h_t Sᵀ and dz_t S? (The price of having no loop: z exists for
+# all time steps at once, see question 4.)
 
 # %% tags=["training"]
 S = np.random.default_rng(7).standard_normal((V, H), np.float32)
 time_sums(T, B, V, H, "dzᵀ h")
 time_products(S.T, "h Sᵀ")
+time_products(S, "dz S")
 time_change(WordsAtOnce, WeightsAtOnce)
 
 # %% [markdown]
-# Again, small products cost more than sums. The extra time of both kinds of small product and of
-# the sums explains most of what change 3 saves.
+# Again, small products cost more than sums. Together, their extra times are more than two thirds of
+# what change 3 saves, and h_t Sᵀ alone is about half.
 #
 # ## 4. One compiled loop for all gates
 #
@@ -600,9 +602,9 @@ check_same(CompiledGates, WordsAtOnce)
 # %% [markdown]
 # ## 5 and 6. One pass over large arrays
 #
-# The arrays of the gates take 16 KB each, so they stay in the cache. Those outside the loops do not
-# fit into it: z has 1.2 million numbers, and the update goes over 1.5 million weights. So the next
-# two changes make fewer passes over them. Before we time all three changes:
+# The arrays of the gates take 16 KB each, so they stay in the cache. The arrays outside the loops
+# are too large for it: z has 1.2 million numbers, and the update goes over 1.5 million weights. So
+# the next two changes make fewer passes over them. Before we time all three changes:
 #
 # - Count the reads and writes per number of z in `softmax_loss`. (`z + d` reads each number and
 #   writes a new one, which makes two, and `max` makes one.)
@@ -707,7 +709,7 @@ time_change(OnePassUpdate, OnePassSoftmax)
 SMALL = 10**6       # a product is small up to this many multiplications
 COLUMNS = (128, 256, 384, 448, 496, 512, 576, 640, 800)
 normal = np.random.default_rng(5).standard_normal
-# `aligned` starts an array with a line of the cache (64 bytes), so no load of AVX-512 reads two
+# `aligned` starts an array at a multiple of 64 bytes (a cache line): no AVX-512 load needs two
 ten = aligned(normal((10, H), np.float32))
 sides = {n: products_of(ten, aligned(normal((H, n), np.float32))) for n in COLUMNS}
 seconds = in_turns(sides, 15, np.random.default_rng(7))
@@ -822,14 +824,14 @@ title = (f"From {ms[names[0]] / floor:.2f} to {ms[names[-1]] / floor:.2f} times 
 show(draw_waterfall(seconds, names, title), "14_waterfall")
 
 # %% [markdown]
-# How do your guesses compare with this table? In its last column, from a quiet EPYC, the first
-# version takes twice as long as the floor. Change 1 saves nothing there, and change 3 saves most,
-# as the profile suggested: `predict` takes the largest share.
+# How do your guesses compare with this table? On the EPYC (last column), and probably on your
+# machine, the first version takes about twice as long as the floor, change 1 saves nothing, and
+# change 3 saves most, as the profile suggested: `predict` takes the largest share.
 #
 # The table and the lines above were measured minutes apart, so trust no difference of a few per
-# cent in either.
+# cent: change 4 may be `faster` in its line and grey in the figure.
 #
-# *How close?* The last version's `÷ the floor` is the answer. What is left above the floor is the
+# *How close?* To about 1.2 times the floor on the EPYC. What is left above the floor is the
 # softmax, the update, the gates, the rows of E, and Python between the calls. To save more than
 # that, you need faster, smaller or fewer products.
 #

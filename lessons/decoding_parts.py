@@ -59,20 +59,6 @@ def clause_translator(seed, epochs=3):
     return translator, [pair for pair in test if translator.knows(pair)]
 
 
-class Without:
-    """A model without the ids in never: the p of all other words add up to 1."""
-
-    def __init__(self, model, never):
-        self.model = model
-        self.never = list(never)
-        self.start = model.start
-
-    def next(self, tokens, state):
-        log_p, weights, state = self.model.next(tokens, state)
-        log_p = forbid(log_p, self.never, np.float64)
-        return log_p - np.log(np.exp(log_p).sum(1, keepdims=True)), weights, state
-
-
 # ---- one search as a tree ------------------------------------------------------------------------
 
 

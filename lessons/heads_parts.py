@@ -1,4 +1,4 @@
-"""Helpers of lesson 08: untrained translators, comparisons, the report of a check, a figure."""
+"""Helpers of lesson 08: translators, comparisons, the report of a check, a figure."""
 
 from contextlib import redirect_stdout
 from io import StringIO
@@ -53,6 +53,20 @@ def variance_of_scores(translator, pairs):
     scale = 1 / np.sqrt(layer.W_q.shape[1]) if layer.attention.scaled else 1
     e = X @ layer.W_q @ (M @ layer.W_k).swapaxes(1, 2) * scale
     return e[of_targets[:, :, None] & of_sources[:, None]].var()
+
+
+def predicted(translator, pairs, words):
+    """→ {word: in which share of its places it is the most probable word}, with teacher forcing."""
+    batch = translator.batches(pairs, len(pairs)).batch(range(len(pairs)))
+    state = translator.model.start(batch.source, batch.source_mask)
+    hits = {word: [] for word in words}
+    for t, ids in enumerate(batch.target_in):
+        log_p, _, state = translator.model.next(ids, state)
+        for pair, best in zip(pairs, log_p.argmax(1)):
+            if t < len(pair.target) and pair.target[t] in hits:
+                word = translator.target_vocabulary.token(best)
+                hits[pair.target[t]].append(word == pair.target[t])
+    return {word: np.mean(found) for word, found in hits.items()}
 
 
 # ---- checks --------------------------------------------------------------------------------------

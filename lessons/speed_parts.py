@@ -53,7 +53,7 @@ def in_turns(sides, rounds, rng):
 
 
 def print_profile(model, inputs, targets, rounds):
-    """Print how long the model's training step takes, and the share of each of its parts."""
+    """Print the share of each part of the model's training step."""
     seconds = dict.fromkeys(("forward", "predict", "backward", "loss_and_grad", "train_step"), 0.0)
     grads = model.zeros_like()
 
@@ -75,7 +75,7 @@ def print_profile(model, inputs, targets, rounds):
     rows_and_parts = seconds.pop("loss_and_grad")
     seconds["rows of E"] = rows_and_parts - sum(seconds.values())
     seconds["update"] = whole - rows_and_parts
-    print(f"{type(model).__name__} takes {1000 * whole / rounds:.1f} ms:")
+    print(f"{type(model).__name__} spends its time in:")
     for name, part in seconds.items():
         print(f"    {name:<10} {100 * part / whole:5.1f}%")
 
@@ -142,9 +142,10 @@ def time_sums(T, B, K, C, name):
 
 def print_change(seconds, before, name):
     """Print what the second version saves, and how many times as fast it is."""
-    saved = f"{1000 * np.median(seconds[before] - seconds[name]):.1f}".replace("-", "−")
-    print(f"{before} → {name} saves {saved} of {medians(seconds)[before]:.1f} ms, "
-          f"{ratio(seconds[name], seconds[before])} times as fast: "
+    saved = seconds[before] - seconds[name]
+    share = round(100 * np.median(saved / seconds[before]))
+    print(f"{before} → {name} saves {share}% ({1000 * np.median(saved):.1f} ms), ".replace("-", "−")
+          + f"{ratio(seconds[name], seconds[before])} times as fast: "
           f"{verdict(seconds[name], seconds[before])}", flush=True)
 
 

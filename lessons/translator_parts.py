@@ -66,9 +66,13 @@ def right_when_fed(translator, pairs, only_symbols=False):
 
 def fixed_vectors(translator, pairs):
     """The encoder's last state for each pair: (N, H). The sources have one length."""
-    batch = translator.batches(pairs).batch(range(len(pairs)))
-    memory, _, _ = translator.model.encode(batch.source, batch.source_mask)
-    return memory.values[:, -1].astype(float)
+    found = []
+    for start in range(0, len(pairs), 1000):
+        some = pairs[start:start + 1000]
+        batch = translator.batches(some).batch(range(len(some)))
+        memory, _, _ = translator.model.encode(batch.source, batch.source_mask)
+        found.append(memory.values[:, -1].astype(float))
+    return np.concatenate(found)
 
 
 def with_symbols(c, pairs):
@@ -77,22 +81,28 @@ def with_symbols(c, pairs):
     return np.hstack([c, np.ones((len(c), 1)), np.eye(20)[symbols].reshape(len(c), -1)])
 
 
-def read_linearly(c, pairs, new_c, new_pairs):
-    """The share of the new pairs whose symbol a linear map finds, at each position.
+def fit_probes(c, pairs, earlier=True):
+    """For each position, the linear map from c to its symbol: (inputs, 20), by least squares.
 
-    The map of a position is fitted on the other pairs by least squares. It reads c and the symbols
-    before the position.
+    earlier: the map also reads the symbols before the position.
     """
     known = with_symbols(c, pairs)
-    new = with_symbols(new_c, new_pairs)
     products = known.T @ known
-    found = []
+    probes = []
     for start in range(c.shape[1] + 1, known.shape[1], 20):
-        symbol = slice(start, start + 20)
-        ridge = 1e-6 * np.eye(start)        # the columns of a position add up to the constant
-        W = np.linalg.solve(products[:start, :start] + ridge, products[:start, symbol])
-        found.append(np.mean((new[:, :start] @ W).argmax(1) == new[:, symbol].argmax(1)))
-    return np.array(found)
+        inputs = start if earlier else c.shape[1] + 1
+        ridge = 1e-6 * np.eye(inputs)       # the columns of a position add up to the constant
+        probes.append(np.linalg.solve(products[:inputs, :inputs] + ridge,
+                                      products[:inputs, start:start + 20]))
+    return probes
+
+
+def right_when_probed(probes, c, pairs):
+    """For each pair, whether the probe of each position finds its symbol: (N, positions) bools."""
+    known = with_symbols(c, pairs)
+    symbols = np.array([pair.source for pair in pairs]).astype(int)
+    return np.transpose([(known[:, :len(W)] @ W).argmax(1) == symbols[:, place]
+                         for place, W in enumerate(probes)])
 
 
 # ---- the Bible's clauses -------------------------------------------------------------------------

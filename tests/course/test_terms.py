@@ -92,8 +92,9 @@ def test_terms_are_bold_and_in_the_glossary(number, term):
 
 
 def letters_of(text):
-    """Return {letter: descriptions} from the table of symbols and from letters in bold."""
-    table = text.partition("# | symbol |")[2].partition("\n#\n")[0].replace("**", "")
+    """Return {letter: descriptions} from the tables of symbols and from letters in bold."""
+    tables = text.split("# | symbol |")[1:]
+    table = "".join(one.partition("\n#\n")[0] for one in tables).replace("**", "")
     symbols, sizes = {}, {}
     for names, shape, meaning in re.findall(r"^# \| (.+?) \| (.*?) ?\| (.+) \|$", table, re.M):
         for name in re.split(r", (?![^(]*\))", names):
