@@ -432,10 +432,10 @@ class LastRoles(PlainReader):
 report = caught(check, LastRoles(*arrays))
 
 # %% [markdown]
-# Only the gradient of the states is wrong. The six parameter gradients are right. They need da, dc,
-# de, dk and dq, so these are right. Only the four terms and their sum are left. The line that the
-# report names *assigns* where it should add. So the two terms that were already in `dh`, "it
-# predicts" and "it asks", are lost.
+# Only the gradient of the states is wrong. The six parameter gradients are right. They are computed
+# from da, dc, de, dk and dq, so these are right, too. Only the four terms and their sum are left.
+# The line that the report names *assigns* where it should add. So the two terms that were already
+# in `dh`, "it predicts" and "it asks", are lost.
 #
 # Why is the wrong value in the report exactly 0? It belongs to the last step. No later step looks
 # back at this state, so its gradient has only the two terms that were lost.
