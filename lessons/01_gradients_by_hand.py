@@ -349,8 +349,9 @@ print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
 # %% [markdown]
 # ## The same as the library
 #
-# The library's `Embedding` and `Output` together compute our model, with W in `words.E`, and the
-# *sum* of the seven losses instead of their mean, so 1/7 scales the gradients.
+# Together, the library's `Embedding` and `Output` compute our model. `Output` keeps W in `words.E`,
+# and returns the *sum* of the seven losses instead of their mean. So we pass 1/7 to scale the
+# gradients.
 
 # %%
 embedding = Embedding(tiny.E)
@@ -744,9 +745,9 @@ check_gradient("dz", p * (dp - p @ dp), lambda: dp @ softmax(), z)
 
 # %% [markdown]
 # This explains the nudge of lesson 00. In its letters, α is the softmax of the scores e, x_j is the
-# vector of word j, and c is Σ_j α_j x_j. Take one component of c as the loss. Then dα_j is that
-# component of x_j, and Σ_j α_j dα_j is the loss itself. So our formula, with α for p and e for z,
-# becomes de_j = α_j (x_j − c) for each component: the slope that lesson 00 measured.
+# vector of word j, and c is Σ_j α_j x_j. Take one component of c as the loss. Then dα_j is the same
+# component of x_j, and Σ_j α_j dα_j is the same component of c. So our formula, with α for p and e
+# for z, gives de_j = α_j (x_j − c) for this component: the slope that lesson 00 measured.
 
 # %% [markdown]
 # ## What others call it

@@ -527,7 +527,8 @@ show(draw_recall(LEARNT), "02_recall")
 # networks with U small that had failed at n = 8, and trained each again, for 4,000 steps instead of
 # 400. Three learn the task, and two a part of it. The figure shows one that learns it, and one that
 # stops halfway. A dotted line is the share before training, and a hollow point is the last
-# measurement before the answers improve. (We measured every 10 steps.)
+# measurement before the answers improve. (We measured every 10 steps. The figure has fewer points
+# where little happens.)
 
 # %% tags=["training"]
 show(draw_wait({11: "learns the task", 13: "stops halfway"}), "02_wait")      # code: answer 5

@@ -16,7 +16,7 @@
 # why does an LSTM remember for longer than Elman's network? And does it still do so if its gates
 # start half open?*
 #
-# Guess the second answer now. Both networks get the better start of lesson 02, an
+# Guess the answer to the second question now. Both networks get the better start of lesson 02, an
 # orthogonal U, and 400 training steps. All biases are 0, so the LSTM's gates start about half open.
 # Which of the two learns to remember for longer?
 #

@@ -794,11 +794,11 @@ print(f"rise of the model minus rise of the diagonal: {difference:.0f} ± {error
 #
 # What does the heatmap show, then? α_t cannot have used y_t, because it is computed from s_{t−1},
 # which has not read y_t. So it shows at most what the decoder *expects*, and the test leaves open
-# whether it shows even that. For a translation that the model writes itself, mostly with its most
-# likely words, 79% is the relevant number, though it does not test the explanation. To find which
-# words translate each other, use a number that reads y_t: the likelihood or the posterior. And
-# remember the method: if a measure is computed from the thing that it is meant to explain, it needs
-# a control that knows nothing.
+# whether it shows even that. (In a translation that the model writes itself, the share of right
+# links may be nearer to 79%, because most of its words are its most likely ones. We have measured
+# only references.) To find which words translate each other, use a number that reads y_t: the
+# likelihood or the posterior. And remember the method: if a measure is computed from the thing that
+# it is meant to explain, it needs a control that knows nothing.
 
 # %% [markdown]
 # ## What others call it

@@ -25,8 +25,8 @@ from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
-from course import show
-from decoding_parts import clause_translator, draw_all, draw_cuts, draw_tree, with_bug
+from course import show, with_bug
+from decoding_parts import clause_translator, draw_all, draw_cuts, draw_tree
 
 from numpy_attention import metrics, plotting
 from numpy_attention.data.batching import pair_batch
@@ -837,8 +837,8 @@ assert few < 3 < many
 # reference, and a low BLEU need not mean a bad sample. The other three settings give up some
 # variety, and come closer to the reference.
 #
-# But look at the column of log p. A search looks for the most probable sentence, the **mode**. But
-# a typical sentence is much less probable: the references' mean is far below that of both searches,
+# But look at the column of log p. A search looks for the most probable sentence, the **mode**. A
+# typical sentence is much less probable: the references' mean is far below that of both searches,
 # and close to that of the samples at τ = 1. If the model is **calibrated**, that is, as uncertain
 # as it has reason to be, the reference looks like one more sample. But equal means do not prove
 # that a model is calibrated, because the references might be too probable in some clauses and too

@@ -24,11 +24,11 @@ from functools import partial
 from itertools import combinations
 
 import numpy as np
-from course import caught, show
+from course import caught, show, with_bug
 from roles_parts import (CUTS, GUESSING, LONGER, LONGER_COSINES, Pairs, answered, check_same,
                          draw_answers, draw_readable, draw_recorded, letters_in, print_cosines,
                          print_differences, print_means, print_wikitext, terms_of, text_of,
-                         train_pairs, with_bug)
+                         train_pairs)
 
 from numpy_attention import plotting
 from numpy_attention.attention.combined import Combined
@@ -343,7 +343,7 @@ for parts in (1, 2, 3):
 # gradient check fails. Does it also fail with one part?
 
 # %%
-Misfiled = with_bug("Misfiled", PlainReader, "dalpha + dc @ v.T", "dalpha + dc @ k.T")
+Misfiled = with_bug(PlainReader, "dalpha + dc @ v.T", "dalpha + dc @ k.T", "Misfiled")
 print(str(check(Misfiled, 1)).splitlines()[0])
 report = caught(check, Misfiled, 3)
 
@@ -550,7 +550,8 @@ print_cosines(8, 3200, LONGER_COSINES, np.array(LONGER) / 100, "  (recorded)")
 
 # %% [markdown]
 # Hardly, although they still share all numbers. But after 400 steps, 16 numbers disagree, too, and
-# after 3,200, 8 no longer do. The cosine showed only that the model was still learning.
+# after 3,200, 8 no longer do. In these runs, the cosine followed the training, not the length of
+# the vector.
 #
 # ## What do the failing models lack?
 #

@@ -1,7 +1,5 @@
-"""Helpers of lesson 10: bugs in one line, a model, figures, many draws."""
+"""Helpers of lesson 10: a model, figures, many draws."""
 
-import inspect
-import linecache
 from dataclasses import replace
 
 import numpy as np
@@ -28,21 +26,6 @@ LOOKS = {               # of a node of the tree: face, edge, line of the edge to
     "left": ("white", "0.6", ":"),
     "cut": ("0.9", "0.6", ":"),
 }
-
-
-def with_bug(function, right, wrong):
-    """The function with one piece of its source replaced; more can be replaced in turn.
-
-    AssertionError: the piece does not occur, or occurs more than once.
-    """
-    text = inspect.getsource(function)
-    assert text.count(right) == 1, f"{right!r} occurs in {function.__name__} {text.count(right)} ×"
-    text = text.replace(right, wrong)
-    file = f"<{function.__name__} with {wrong}>"
-    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
-    names = dict(function.__globals__)
-    exec(compile(text, file, "exec"), names)
-    return names[function.__name__]
 
 
 def clause_translator(seed, epochs=3):

@@ -1,7 +1,4 @@
-"""Helpers of lesson 12: a planted bug, the task of pairs, the recorded runs, figures."""
-
-import ast
-import linecache
+"""Helpers of lesson 12: comparisons, the task of pairs, the recorded runs, figures."""
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -352,28 +349,7 @@ def print_wikitext():
               f"{np.mean(values):.1f}")
 
 
-# ---- a planted bug, and the library's readers ----------------------------------------------------
-
-
-def with_bug(name, kind, right, wrong):
-    """A copy of a lesson's class, with one piece of its code replaced.
-
-    The lines keep their numbers, so that a report names the line in the lesson.
-
-    AssertionError: the piece does not occur, or occurs more than once.
-    """
-    lines = linecache.getlines(kind.forward.__code__.co_filename)
-    node = next(node for node in ast.walk(ast.parse("".join(lines)))
-                if isinstance(node, ast.ClassDef) and node.name == kind.__name__)
-    first = node.decorator_list[0].lineno - 1
-    text = "".join(lines[first:node.end_lineno]).replace(f"class {kind.__name__}", f"class {name}")
-    assert text.count(right) == 1, f"{right!r} occurs {text.count(right)} times"
-    text = "\n" * first + text.replace(right, wrong)
-    file = f"<{name}>"
-    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
-    names = dict(kind.forward.__globals__)
-    exec(compile(text, file, "exec"), names)
-    return names[name]
+# ---- comparisons with the library ----------------------------------------------------------------
 
 
 def check_same(plain, package, h):
