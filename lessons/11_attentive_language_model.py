@@ -4,25 +4,18 @@
 # **You will be able to** derive the gradients of a language model that attends to its own past, and
 # find out what the trained model depends on and what its attention is worth.
 #
-# **Needs:** lessons 03 and 06. **Time:** 50 minutes to read, about a minute to run.
+# **Needs:** lessons 03 and 06. **Time:** 45 minutes to read, about a minute to run.
 #
 # Read ten letters, then twenty dots, and then write down the ten letters. That is easy for you,
 # because you can look back at the page. A recurrent network cannot. Everything that it knows about
 # the text must fit into a state of fixed size, and every dot changes that state. Yet the network
-# has computed the earlier states, in which the letters were still fresh, and simply throws them
+# has computed the earlier states, in which the letters were still fresh. It simply throws them
 # away.
 #
 # Salton, Ross & Kelleher (2017) keep them. Before each prediction, a softmax over *all earlier
-# states* decides which of them to read again, so their model *may* look back. Whether this matters
-# is not one question but three, which are easily confused:
-#
-# | question | measurement |
-# |---|---|
-# | Does the trained model **depend on the choice** of states? | make all weights equal |
-# | Does it **depend on the context**, fetched from the states? | replace it by 0, or by its mean |
-# | What is attention **worth**? | train another model without it |
-#
-# You will derive the model and ask all three, first about copied letters and then about the Bible.
+# states* decides which of them to read again. So their model *can* look back. Does it? And is it
+# better for it? You will derive the model, and ask this first about copied letters and then about
+# the Bible. The answers differ.
 
 # %%
 print("Lesson 11: a language model that looks back", flush=True)
@@ -31,9 +24,9 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from attentive_parts import (COPY_VOCABULARY, Copying, Verses, ablated, after_other_letters,
+from attentive_parts import (COPY_VOCABULARY, Copying, Verses, ablated, check_gradient,
                              check_same, create, draw_copy, draw_influence, draw_verse,
-                             letters_right, losses, signed, train, without_own_state)
+                             letters_right, losses, print_longer, signed, train)
 from course import caught, show
 from matplotlib import pyplot as plt
 
@@ -42,7 +35,7 @@ from numpy_attention.experiments import analysis
 from numpy_attention.attention.combined import Combined
 from numpy_attention.attention.key_value import KeyValueReadout
 from numpy_attention.attention.single import Single
-from numpy_attention.gradcheck import gradcheck, numeric_gradient
+from numpy_attention.gradcheck import gradcheck
 from numpy_attention.module import Array, Module
 
 np.set_printoptions(precision=3, suppress=True)
@@ -53,41 +46,31 @@ np.set_printoptions(precision=3, suppress=True)
 # How can a prediction read the earlier states? Suppose that an LSTM (lesson 03) has read t words.
 # Its present state is h_t, and its earlier states h_1 … h_{t−1} are the rows of a matrix M, the
 # memory. (h_t itself is not in M, because the prediction reads it anyway.) To predict word t + 1,
-# the model computes four things:
+# the model computes:
 #
-#     e_s = v · tanh(h_s W_s + h_t W_q)     score: how useful is state s now?     for s < t
+#     k_i = h_i W_s                         key of each earlier state, i < t
+#     q   = h_t W_q                         query of the present state
+#     e_i = v · tanh(k_i + q)               score: how useful is state i now?
 #     α   = softmax(e)                      weights: positive, they add up to 1
-#     c   = Σ_s α_s h_s                     context vector: what was fetched
-#     y   = tanh(h_t W_h + c W_r + b)       state and context, combined for the output layer
+#     c   = Σ_i α_i h_i                     context vector: what was fetched
+#     y   = tanh(h_t W_h + c W_r + b)       what the output layer reads
 #
 # The paper calls this score *combined*, because it reads both the earlier state and the present
-# one. Its simpler score, *single*, leaves out h_t W_q, and so rates each earlier state without
+# one. Its simpler score, *single*, leaves out the query, and so rates each earlier state without
 # knowing what the present state asks for.
-#
-# | symbol | shape | what it is |
-# |---|---|---|
-# | h_t | (H,) | the present state, which asks for earlier states |
-# | M, its rows h_s | (S, H) | memory: the S = t − 1 earlier states |
-# | k_s, q | (A,) | the key h_s W_s of state s, and the query h_t W_q |
-# | x_s | (A,) | tanh(k_s + q), the score's hidden layer, as in lesson 06 |
-# | e, α | (S,) | scores, weights |
-# | c | (H,) | **context vector** |
-# | y | (K,) | input of the output layer, which predicts the word |
-# | W_s, W_q, v | (H, A), (H, A), (A,) | parameters of the score |
-# | W_h, W_r, b | (H, K), (H, K), (K,) | parameters of the last line |
 
 # %%
 boxes = {
     "M": ("h₁ … hₜ₋₁", 0, 2.3, 2),
     "h": ("hₜ", 0, 0, 0),
-    "e": ("eₛ = v · tanh(kₛ + q)", 2.7, 1.15),
+    "e": ("eᵢ = v · tanh(kᵢ + q)", 2.7, 1.15),
     "a": ("α = softmax(e)", 5.2, 1.15),
-    "c": ("c = Σ αₛ hₛ", 7.1, 1.15, 2),
+    "c": ("c = Σ αᵢ hᵢ", 7.1, 1.15, 2),
     "y": ("y = tanh(hₜ Wₕ + c Wᵣ + b)", 7.1, 0, 1),
     "p": ("P(word t + 1)", 9.8, 0),
     "next": ("hₜ₊₁", 2.7, -0.9),
 }
-arrows = [("M", "e", "keys kₛ"), ("h", "e", "query q"), ("e", "a"), ("a", "c"),
+arrows = [("M", "e", "keys kᵢ"), ("h", "e", "query q"), ("e", "a"), ("a", "c"),
           ("M", "c", "fetched", 0.1), ("c", "y"), ("h", "y", "predicts"), ("y", "p"),
           ("h", "next", "step")]
 show(plotting.diagram(boxes, arrows, title="The context goes to the prediction, and never back "
@@ -96,15 +79,16 @@ show(plotting.diagram(boxes, arrows, title="The context goes to the prediction, 
 # %% [markdown]
 # ## Forward
 #
-# What does the query do? Let us compute one prediction with numbers that are small enough to
-# follow. The memory has three states, one for each symbol of the text *f g ·*, and each state has
-# three numbers. The first number says which letter was read: 1 for f, −1 for g, 0 for the dot. The
-# other two give its position: (1, 0) for the first, (0, 1) for the second, (0, 0) for the dot.
+# What does the query do? We compute one prediction by hand. The memory has S = 3 states, one for
+# each symbol of the text *f g ·*, and each state has H = 3 numbers. The first number says which
+# letter was read: 1 for f, −1 for g, 0 for the dot. The other two give its position: (1, 0) for the
+# first, (0, 1) for the second, (0, 0) for the dot.
 #
-# W_s turns these states into keys: (2, 0) for *f*, (0, 2) for *g*, and (0, 0) for the dot. The
-# present state is h_t = (0, 1, 0): it asks for the letter in the first position. W_q turns it into
-# the query (0, −3), which is added to each key. With v = (3, 3), the score of a state is three
-# times the sum of the two numbers in tanh(k_s + q). Which state will have the largest weight?
+# W_s turns these states into keys of A = 2 numbers: (2, 0) for *f*, (0, 2) for *g*, and (0, 0) for
+# the dot. The present state is h_t = (0, 1, 0): it asks for the letter in the first position. W_q
+# turns it into the query (0, −3), which is added to each key. With v = (3, 3), the score of a state
+# is three times the sum of the two numbers in tanh(k_i + q). Which state will have the largest
+# weight?
 
 
 # %%
@@ -162,60 +146,48 @@ for name, matrix in (("combined", W_q), ("single", np.zeros_like(W_q))):
 
 # %% [markdown]
 # With *combined*, each question fetches the right letter. *single* is the special case W_q = 0, so
-# it fetches the same context for both. It remains to combine the present state and the context:
+# it fetches the same context for both. The last step combines the present state and the context.
+# (y has O = 2 numbers, and these weights are arbitrary.)
 
 # %%
 W_h = np.array([[0.2, -0.1], [0.3, 0.4], [-0.5, 0.1]])
 W_r = np.array([[0.9, -0.8], [0.2, 0.1], [0.0, 0.3]])
 b = np.array([0.1, -0.2])
-y = np.tanh(h_t @ W_h + c @ W_r + b)            # (K,)
+y = np.tanh(h_t @ W_h + c @ W_r + b)            # (O,)
 print("y =", y)
 
 # %% [markdown]
 # ## Backward
 #
 # What is the gradient of each parameter and of each state? The layer above hands us the **upstream
-# gradient** dy = ∂L/∂y. Here the loss is L = w · y with a fixed vector w, so dy = w.
+# gradient** dy = ∂L/∂y. Here the loss is L = dy · y, with a fixed vector dy.
 #
-# Two sums need names: a = h_t W_h + c W_r + b is the input of the last tanh, and z_s = k_s + q is
-# the input of the score's tanh. Here are the lines of the forward pass, from the last to the first,
-# and the gradients they give:
+# Three results need names: a = h_t W_h + c W_r + b is the input of the last tanh, z_i = k_i + q is
+# the input of the score's tanh, and x_i = tanh(z_i). Here are the lines of the forward pass, from
+# the last to the first, and the gradients they give:
 #
 #     y = tanh(a)            da = dy ∘ (1 − y²)
 #     a = … + c W_r + b      dc = da W_rᵀ
-#     c = Σ_s α_s h_s        dα_s = h_s · dc
+#     c = Σ_i α_i h_i        dα_i = h_i · dc
 #     α = softmax(e)         de = α ∘ (dα − α · dα)         lesson 06
-#     e_s = v · tanh(z_s)    dz_s = de_s v ∘ (1 − x_s²)
+#     e_i = v · tanh(z_i)    dz_i = de_i v ∘ (1 − x_i²)
 #
 # To compare each gradient with a central difference, we must be able to nudge an intermediate
 # result, such as c: `L(c=by)` is the loss after the array `by` has been added to c.
 
 # %%
-w = np.array([1.0, -2.0])
+dy = np.array([1.0, -2.0])
 
 
 def L(a=0, c=0, alpha=0, e=0, z=0):
-    """The loss w · y, after the given arrays have been added to the intermediate results."""
+    """The loss dy · y, after the given arrays have been added to the intermediate results."""
     hidden = np.tanh(M @ W_s + h_t @ W_q + z)
     weights = softmax(hidden @ v + e) + alpha
     fetched = weights @ M + c
-    return w @ np.tanh(h_t @ W_h + fetched @ W_r + b + a)
+    return dy @ np.tanh(h_t @ W_h + fetched @ W_r + b + a)
 
 
 # %%
-def check_gradient(name, ours, loss, array, printed=True):
-    """Compare our gradient with the central difference of loss(), which reads the array."""
-    numeric = numeric_gradient(loss, array)
-    assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
-    if not printed:
-        return
-    if ours.ndim == 2:                          # all of it is compared, and one row printed
-        name += "[1]"
-        ours = ours[1]
-        numeric = numeric[1]
-    print(f"  {name:<8} {ours}   central difference: {numeric}")
-
-
 def moved(name, ours):
     """Compare our gradient of an intermediate result, to which L adds the array `by`."""
     by = np.zeros_like(ours)
@@ -223,7 +195,7 @@ def moved(name, ours):
 
 
 # %%
-da = w * (1 - y**2)                             # (K,)
+da = dy * (1 - y**2)                            # (O,)
 dc = da @ W_r.T                                 # (H,)
 dalpha = M @ dc                                 # (S,)
 de = alpha * (dalpha - alpha @ dalpha)          # (S,)
@@ -238,12 +210,12 @@ moved("z", dz)
 # ### Four roles
 #
 # What is the gradient of a state? The present state h_t appears twice: it **predicts** (in a), and
-# it **asks** (with its query q). Each earlier state h_s appears twice, too: it is **found** (by its
-# key k_s), and it is **fetched** (as a value, into c). Each of these four *roles* of a state adds
+# it **asks** (with its query q). Each earlier state h_i appears twice, too: it is **found** (by its
+# key k_i), and it is **fetched** (as a value, into c). Each of these four *roles* of a state adds
 # one term to the gradient:
 #
-#     dh_t = da W_hᵀ  +  dq W_qᵀ            predicts, asks          with dq = Σ_s dz_s
-#     dh_s = dk_s W_sᵀ  +  α_s dc           is found, is fetched    with dk_s = dz_s
+#     dh_t = da W_hᵀ  +  dq W_qᵀ            predicts, asks          with dq = Σ_i dz_i
+#     dh_i = dk_i W_sᵀ  +  α_i dc           is found, is fetched    with dk_i = dz_i
 #
 # The query was added to every key, so its gradient dq is a sum over all keys. The gradient of each
 # matrix is, as always, its input times the gradient of its output.
@@ -262,14 +234,13 @@ print("the same for W_s, v, W_h, W_r and b: every gradient equals its central di
 # %% [markdown]
 # ## All words at once
 #
-# Must the questions be asked one after another? In lesson 06, yes: each context goes into the
-# decoder's next state, which asks the next question. Here, no: c goes only into y, and *never back
-# into the LSTM*. So the LSTM can first read the whole text, and then all questions can be asked at
-# once.
+# Must the steps ask one after another? In lesson 06, yes: each context goes into the decoder's next
+# state, which asks the next question. Here, no: c goes only into y, and *never back into the LSTM*.
+# So the LSTM can first read the whole text, and then all steps can ask at once.
 #
-# The scores become a matrix, with a row for each step t that asks and a column for each state s.
+# The scores become a matrix, with a row for each step t that asks and a column for each state i.
 # Step t may see only the states before it. This rule is a triangle of ones below the diagonal, the
-# **causal mask**: visible_ts = (s < t). The first word has no past, so its weights and its context
+# **causal mask**: visible_ti = (i < t). The first word has no past, so its weights and its context
 # are 0.
 
 # %%
@@ -277,18 +248,30 @@ print("the causal mask of a text of three words:")
 print(np.tri(3, k=-1, dtype=int))
 
 # %% [markdown]
-# What becomes of the four terms? Each h_s predicts and asks at step s, but it is found and fetched
+# What becomes of the four terms? Each h_i predicts and asks at step i, but it is found and fetched
 # at *every* later step t. So the last two terms become sums:
 #
-#     dk_s = Σ_t dz_ts                      is found
-#     dh_s = … + Σ_t α_ts dc_t              is fetched
+#     dk_i = Σ_t dz_ti                      is found
+#     dh_i = … + Σ_t α_ti dc_t              is fetched
 #
-# Both sums carry the gradient from step t to h_s in **one** jump, however far apart they are.
+# Both sums carry the gradient from step t to h_i in **one** jump, however far apart they are.
 #
 # The class below reads B texts of up to T words at once. As in lesson 06, `mask` (T, B) says where
-# a text has a word. All T states are columns of the scores, so S = T. `values` are the states h,
-# with the texts on the first axis. `dvalues` is the sum Σ_t α_ts dc_t. The loss of the gradient
-# check also reads the weights, so `backward` takes `dalpha`, too.
+# a text has a word. All T states are columns of the scores, so S = T. All symbols, for one text:
+#
+# | symbol | shape | what it is |
+# |---|---|---|
+# | h | (T, H) | states; in `values`, the texts are the first axis |
+# | k, q | (T, A) | keys and queries |
+# | x | (T, S, A) | tanh(k_i + q_t), the score's hidden layer, as in lesson 06 |
+# | e, α | (T, S) | scores, weights |
+# | c | (T, H) | **context vectors** |
+# | y | (T, O) | what the output layer reads, to predict the next word |
+# | W_s, W_q, v | (H, A), (H, A), (A,) | parameters of the score |
+# | W_h, W_r, b | (H, O), (H, O), (O,) | parameters of the last layer |
+#
+# `dvalues` is the sum Σ_t α_ti dc_t. The loss of the gradient check also reads the weights, so
+# `backward` takes `dalpha`, too.
 #
 # > **Exercise.** Write the backward pass before you read on:
 # > `numpy-attention exercise start causal`.
@@ -302,33 +285,33 @@ class PlainReader(Module):
     W_s: Array  # (H, A)
     W_q: Array  # (H, A)
     v: Array  # (A,)
-    W_h: Array  # (H, K)
-    W_r: Array  # (H, K)
-    b: Array  # (K,)
+    W_h: Array  # (H, O)
+    W_r: Array  # (H, O)
+    b: Array  # (O,)
 
     def visible(self, mask):
-        """Does step t of text b see state s? (T, B, T)"""
+        """Does step t of text b see state i? (T, B, T)"""
         before = np.tri(len(mask), k=-1, dtype=bool)                # (T, T)
         return before[:, None] & mask.T                             # (T, 1, T) & (B, T)
 
     def forward(self, h, mask):
-        """h (T, B, H), mask (T, B) → y (T, B, K), α (T, B, T), cache."""
+        """h (T, B, H), mask (T, B) → y (T, B, O), α (T, B, T), cache."""
         values = h.swapaxes(0, 1)                                   # (B, S, H)
         k = values @ self.W_s                                       # (B, S, A)
         q = h @ self.W_q                                            # (T, B, A)
         x = np.tanh(k + q[:, :, None])                              # (T, B, S, A)
         alpha = softmax(x @ self.v, self.visible(mask))             # (T, B, S)
         c = (alpha[..., None] * values).sum(2)                      # (T, B, H)
-        y = np.tanh(h @ self.W_h + c @ self.W_r + self.b)           # (T, B, K)
+        y = np.tanh(h @ self.W_h + c @ self.W_r + self.b)           # (T, B, O)
         return y, alpha, (h, values, x, alpha, c, y)
 
     def backward(self, dy, dalpha, cache, grads):
-        """dy (T, B, K); dalpha (T, B, S), from a loss that reads the weights → dh (T, B, H)."""
+        """dy (T, B, O); dalpha (T, B, S), from a loss that reads the weights → dh (T, B, H)."""
         h, values, x, alpha, c, y = cache
         da = dy * (1 - y**2)
         grads.b += da.sum((0, 1))
-        grads.W_h += np.einsum("tbh,tbk->hk", h, da)
-        grads.W_r += np.einsum("tbh,tbk->hk", c, da)
+        grads.W_h += np.einsum("tbh,tbo->ho", h, da)
+        grads.W_r += np.einsum("tbh,tbo->ho", c, da)
         dc = da @ self.W_r.T                                        # (T, B, H)
         dvalues = (alpha[..., None] * dc[:, :, None]).sum(0)        # (B, S, H)
         dalpha = (values * dc[:, :, None]).sum(3) + dalpha
@@ -362,11 +345,11 @@ T = 6
 B = 3
 H = 4                               # all sizes differ, so that a transpose cannot hide
 A = 5
-K = 7
+outputs = 7
 rng = np.random.default_rng(5)
 h = rng.standard_normal((T, B, H))
 mask = np.arange(T)[:, None] < np.array([6, 3, 5])      # three texts of different lengths
-shapes = [(H, A), (H, A), (A,), (H, K), (H, K), (K,)]
+shapes = [(H, A), (H, A), (A,), (H, outputs), (H, outputs), (outputs,)]
 arrays = [rng.standard_normal(shape) for shape in shapes]
 plain = PlainReader(*arrays)
 
@@ -481,12 +464,12 @@ for name, reader in HISTORY_READOUTS.items():
 
 # %%
 def influence(reader):
-    """(T, T): does y_t change if h_s does?"""
+    """(T, T): does y_t change if h_i does?"""
     before, _, _ = reader.forward(h, mask)
     columns = []
-    for s in range(T):
+    for i in range(T):
         other = h.copy()
-        other[s] += 1
+        other[i] += 1
         after, _, _ = reader.forward(other, mask)
         columns.append((after != before).any((1, 2)))
     return np.array(columns).T
@@ -547,6 +530,9 @@ copiers = {}
 right = {}
 for name in NAMES:
     copiers[name], right[name] = copier(name)
+assert right["combined"] > 0.98
+assert 0.9 > right["single"] > right["LSTM"] + 0.2
+assert right["tanh layer"] < 0.5
 
 # %% [markdown]
 # *combined* gets practically all letters right, and *single* about three out of four. The two
@@ -569,47 +555,34 @@ weights, _ = copiers["combined"].weights(batch)         # (T, B, S)
 positions = np.arange(10)[:, None]                      # letter n was read at step n
 on_it = (weights[-10:].argmax(2) == positions).mean()
 print(f"combined: for {on_it:.1%} of the letters, the largest weight is on the letter to predict")
-
-# %% tags=["training"]
-single = copiers["single"]
-blind = analysis.changed(single, "no context", np.random.default_rng(3))
-print("share right at each of the ten positions, with single:")
-for label, share in (("as trained", letters_right(single, batch)),
-                     ("without the letter's own state", without_own_state(single, batch)),
-                     ("without any context", letters_right(blind, batch)),
-                     ("other letters read at the arrow", after_other_letters(single, batch))):
-    print(f"  {label:<32}", *(f"{one:.2f}" for one in share))
 assert on_it > 0.95
-assert right["combined"] > 0.98
-assert 0.9 > right["single"] > right["LSTM"] + 0.2
-assert right["tanh layer"] < 0.5
 
 # %% [markdown]
 # *combined* draws a diagonal, because at each step it asks for the next position. *single* draws
-# stripes: without a query, e_s does not depend on the step t that asks, so every step gets nearly
-# the same context, a mixture of many states. How can this mixture show the first letter, whose own
-# state has almost no weight? If we hide this state, the share right is 0.84, not 0.85, but without
-# any context it is at chance. So *single* reads it from *later* states, which still remember it.
+# stripes: without a query, e_i does not depend on the step t that asks, so every step gets nearly
+# the same context. And how can one context give ten different letters? (Question 8.)
 #
-# How can one context give ten letters? Inside the tanh, h_t W_h is added to c W_r, and selects. If
-# other letters are read after the arrow, all shares but the first fall, so h_t does not only count:
-# it selects by what it has copied.
+# ## Three questions
 #
-# ## What does the model depend on?
+# Would the predictions be worse without the diagonal? A picture cannot tell. There are three
+# questions, which are easily confused:
 #
-# A diagonal is only a picture. Would the predictions be worse without it? An **ablation** answers
-# this: take the trained model, change nothing but its attention, and measure how much the loss
-# rises. The unit of the loss is the *nat*, because the loss is −log p with the natural logarithm.
-# We change the attention in four ways:
+# | question | measurement |
+# |---|---|
+# | Does the trained model **depend on the choice** of states? | make all weights equal |
+# | Does it **depend on the context**, fetched from the states? | replace it by 0, or by its mean |
+# | What is attention **worth**? | train another model without it |
+#
+# The first two are answered by an **ablation**: take the trained model, change nothing but its
+# attention, and measure how much the loss rises. (Its unit is the *nat*, because the loss is −log p
+# with the natural logarithm.) We change the attention in four ways:
 #
 # - **no context**: c = 0;
 # - **mean context**: c = the mean of all contexts in the held-out texts, wherever there is a past;
 # - **equal weights**: the same weight for all visible states;
 # - **hard**: all weight on the state with the largest weight.
 #
-# *Equal weights* take away only the choice between states, so their cost says how much the model
-# depends on this choice. The first two changes take away the context that was fetched. (The
-# interval, from resampled texts, says how much a cost would vary with other texts.) Guess: which
+# The interval, from resampled texts, says how much a cost would vary with other texts. Guess: which
 # change will cost *combined* almost nothing?
 
 # %% tags=["training"]
@@ -620,14 +593,16 @@ print(f"a guess among eight letters costs {np.log(8):.2f} nats")
 # %% [markdown]
 # *Hard* weights cost nothing, because the largest weight is practically always on the right letter.
 # The other changes cost more than four nats per letter. That is worse than a guess, so the damaged
-# model is confident and wrong. *combined* depends on its context, and heavily on its choice. And
-# attention is worth a lot here, because the tanh layer, which lacks only attention, is at chance.
+# model is confident and wrong. So *combined* depends on its choice and on its context. And the
+# third question? The tanh layer lacks only attention, and is at chance. Attention is worth a lot
+# here.
 #
 # ## The Bible
 #
 # Copying was made for attention. What does a model depend on in real text? Each verse of
 # `bible-en` is a text of its own. The model first reads `</s>`, and then predicts every word and
 # the `</s>` at the end. The vocabulary has 2,000 words, and training is one pass over 9,600 verses.
+# Guess: what will equal weights cost here?
 
 # %% tags=["training"]
 WORDS = 2000
@@ -657,33 +632,23 @@ bible_ablation = ablated("Bible, combined", models["combined"], verses.held_out)
 show(draw_verse(models["combined"], verses, 1018, "In this verse, combined draws stripes, "
                 "as single does in copying"), "11_verse")
 
-# %% tags=["training"]
-# the code is in answer 4
-COSTS = {"no context": (0.071, 0.061, 0.059), "mean context": (0.054, 0.047, 0.042),
-         "equal weights": (0.010, 0.012, 0.006), "hard": (0.086, 0.126, 0.114)}
-print("the same costs with the seeds 7, 8 and 9:")
-for change, costs in COSTS.items():
-    print(f"  {change:<14}", *(f"{one:+.3f}" for one in costs))
-
 # %% [markdown]
 # The model hardly depends on its choice. Equal weights cost 0.010 nats, which raises the perplexity
-# by one per cent. So a plain mean of all earlier states, a rough summary of the verse so far,
-# serves almost as well as the model's own weights. The figure shows vertical stripes: a state with
-# much weight for one word has much for the next. (The first word, *they*, has no past and no row.)
-# *Hard* weights cost most, probably because the model was trained on averages.
+# by one per cent. So a plain mean of all earlier states serves almost as well as the model's own
+# weights. The figure shows vertical stripes: a state with much weight for one word has much for the
+# next. (The first word, *they*, has no past and no row.)
 #
 # *No context* costs 0.071 nats, or about seven per cent. Part of this has nothing to do with the
-# verse. The mean of c acts like a second b, and c = 0 takes it away, too. *Mean context* keeps this
-# constant, and still costs about three quarters as much, with each seed. So the model does depend
-# on its *context*, although hardly on the choice of what goes into it.
+# verse: the mean of c acts like a second b, and c = 0 takes it away, too. *Mean context* keeps this
+# constant, and still costs about three quarters as much. So the model does depend on its *context*.
+# (Two other seeds agree: question 4.)
 #
 # ## Is the attention worth anything?
 #
-# Are 0.071 nats what attention is worth, and 0.010 nats what the choice is worth? Two controls
-# answer this. The tanh layer never had a context. *no choice* is *combined*, but starts with W_s,
-# W_q and v at 0. There, their gradients are 0, so its weights stay equal. All models have 69 units.
-# After the LSTM, each row of the output adds one part: the tanh layer, the mean of the earlier
-# states, the choice. Guess: how much worse than *combined* is each control?
+# Is attention worth these 0.071 nats, and the choice 0.010? Two models trained without them are the
+# controls. The tanh layer never had a context. *no choice* is *combined*, but starts with W_s, W_q
+# and v at 0. There, their gradients are 0, so its weights stay equal. All models have 69 units.
+# Guess: how much worse than *combined* is each control?
 
 # %% tags=["training"]
 assert copy_ablation["equal weights"].low > 2
@@ -713,16 +678,17 @@ for control in ("tanh layer", "no choice"):
     print(f"  {control:<10}  {signed(paired('combined', control))}")
 
 # %% tags=["training"]
+# the code is in answer 4
 SEEDS = {"tanh layer": (-0.015, 0.001, 0.006), "no choice": (-0.002, -0.004, 0.001)}
 print("the same differences with the seeds 7, 8 and 9:")
 for control, differences in SEEDS.items():
     print(f"  {control:<10}", *(f"{one:+.3f}" for one in differences))
 
 # %% [markdown]
-# The ablations cost 0.071 and 0.010 nats, but the models trained without these parts are worse by
-# only 0.015 (tanh layer) and 0.002 (*no choice*). With seed 9, both controls are even better than
-# *combined*. (The interval covers other verses, not other seeds.) So we see no gain from attention
-# here, nor from the choice. The plain LSTM, the smallest model, does about as well.
+# The models trained without these parts are worse by only 0.015 (tanh layer) and 0.002 nats (*no
+# choice*). With seed 9, both are even better than *combined*. (The interval covers other verses,
+# not other seeds.) So we see no gain from attention here, nor from the choice. The plain LSTM, the
+# smallest model, does about as well.
 #
 # ### With more training
 #
@@ -737,15 +703,7 @@ LONGER = {
     "Penn Treebank": {"LSTM": 109.56, "tanh layer": 106.64, "combined": 109.80},
 }
 assert paired("combined", "no choice").low > -0.008
-SIZES = {"Bible": ("2.0 million", 1), "Penn Treebank": ("2.7 to 2.8 million", 3)}
-print("\ntest perplexity with more training:")
-print("                 parameters          seeds    LSTM  tanh layer  combined  minus tanh layer")
-for text, recorded in LONGER.items():
-    size, seeds = SIZES[text]
-    print(f"  {text:<13}  {size:<18}  {seeds:>5}  {recorded['LSTM']:6.2f}  "
-          f"{recorded['tanh layer']:10.2f}  {recorded['combined']:8.2f}  "
-          f"{recorded['combined'] - recorded['tanh layer']:+16.2f}")
-print("  Penn Treebank, combined minus tanh layer with the seeds 0, 1 and 2: +3.79, +3.58, +2.12")
+print_longer(LONGER)
 
 # %% [markdown]
 # On the Bible, combined is more than three points better than the LSTM, but the tanh layer, which
@@ -755,38 +713,21 @@ print("  Penn Treebank, combined minus tanh layer with the seeds 0, 1 and 2: +3.
 # ## Why the two numbers differ
 #
 # Why does an ablation make attention look valuable? A model that was trained with a context relies
-# on it, and stumbles when we take it away. A model that was trained without one has learnt to do
+# on it, and stumbles when we take it away. A model that was trained without one has learned to do
 # without. **The ablation measures what the trained model depends on. The control measures what the
-# mechanism is worth.** You need both.
+# mechanism is worth.** You need both:
 #
-# In copying, *combined* depends on its choice and its context, and attention is worth a lot. On the
-# Bible, the model depends on its context but hardly on its choice, and we see no gain.
-#
-# ## One more silent fault
-#
-# Can a number be wrong although the model is right? The paper's released code leaves the **first
-# word of each sentence** out of the loss, but counts it when it divides by the number of words
-# (`results/claims.md`). So the perplexity is too low. A simple test: a model that knows nothing
-# gives each of V words the probability 1/V, so its perplexity must be V.
-
-# %% tags=["training"]
-total, first, words = measured["LSTM"]
-honest = perplexity(total, words)
-flattered = perplexity(total - first, words)
-ignorant = words * np.log(WORDS)                    # the loss of each verse if P = 1/V
-print("\nperplexity             first word predicted    counted, not predicted")
-print(f"  knows nothing     {perplexity(ignorant, words):>22.0f}    "
-      f"{perplexity(ignorant - np.log(WORDS), words):>22.0f}")
-print(f"  LSTM on the Bible {honest:>22.2f}    {flattered:>22.2f}   ({flattered - honest:.1f})")
-assert 6.5 < honest - flattered < 9
-
-# %% [markdown]
-# With the wrong count, ignorance gets far less than 2,000, and the LSTM seems to gain 7.7 points.
+# | question | copying | the Bible, 69 units |
+# |---|---|---|
+# | Does it depend on the choice? (equal weights) | yes: 4.274 nats | hardly: 0.010 nats |
+# | Does it depend on the context? (mean context) | yes: 4.433 nats | yes: 0.054 nats |
+# | What is attention worth? | 100.0 % right instead of 12.1 % | no gain |
 #
 # Before you believe a number of your own, ask four questions:
 #
 # - **Influence**: does each output depend on what it should, and on nothing else?
-# - **Ignorance**: does a model that knows nothing get the score that it must get?
+# - **Ignorance**: does a model that knows nothing get the score that it must get? (In the paper's
+#   released code, it does not: question 9.)
 # - **Ablation**: which parts does the trained model depend on?
 # - **Control**: is the model better than one of the same size (ours differ by up to a tenth) that
 #   lacks the mechanism?
@@ -814,14 +755,13 @@ assert 6.5 < honest - flattered < 9
 # | `Single` | the library's score without a query |
 # | `KeyValueReadout` | the library's layer that computes y from the states |
 # | `gradcheck` | compares a backward pass with central differences |
-# | `numeric_gradient` | the central differences of one array |
 # | `Array` | an array, in type hints |
 # | `Module` | a class whose array fields are parameters |
 
 # %% [markdown]
 # ## Questions
 #
-# 1. Put h_t into its own memory, so that step t sees all states s ≤ t. Does the gradient check
+# 1. Put h_t into its own memory, so that step t sees all states i ≤ t. Does the gradient check
 #    pass? What does `influence` show? Which test of this lesson notices the change?
 # 2. Suppose that `backward` has the bug `de = alpha * dalpha`. The report then says that element
 #    [1, 0, 0] of de should be 0. Why 0? What do W_s, W_q and v learn from a text of two words?
@@ -836,3 +776,9 @@ assert 6.5 < honest - flattered < 9
 # 7. Why does the LSTM fail to copy? One suspicion is that the *gradient* does not reach back.
 #    Measure with `analysis.gradient_flow`, before training, how much of the gradient of the last
 #    letter's loss arrives at earlier states.
+# 8. *single* fetches nearly the same context at every step. How does it still copy most letters?
+#    Hide the state that read the letter to predict (`without_own_state` in `attentive_parts.py`),
+#    remove the context, or let the model read other letters after the arrow.
+# 9. The paper's released code leaves the first word of each sentence out of the loss, but counts it
+#    when it divides by the number of words. What perplexity does a model get that gives each of
+#    2,000 words the same probability? And our LSTM on the Bible?

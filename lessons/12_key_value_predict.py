@@ -4,17 +4,16 @@
 # **You will be able to** split one state into a key, a value and a predict part, and find out by
 # experiment which roles need separate parts.
 #
-# **Needs:** lesson 11. **Time:** 45 minutes to read, about 5 of them for the optional part B; about
-# a minute to run.
+# **Needs:** lesson 11. **Time:** 40 minutes to read, less than a minute to run.
 #
 # In lesson 11, one vector h_t had four roles. At its own step it *asked* the memory and *predicted*
 # the next word. At later steps, as part of the memory, it was *found* and *fetched*. Daniluk,
-# Rocktäschel, Welbl & Riedel (2017) think that this is too much for one vector, so they cut it into
-# a key, a value and a predict part, and their models get better.
+# Rocktäschel, Welbl & Riedel (2017) think that this is too much for one vector. They cut it into a
+# key, a value and a predict part, and their models get better.
 #
 # But a state in three parts is also longer. Do parts help because they separate the roles, or only
 # because they add numbers? We will train the paper's models on a small task, look for roles that
-# disturb each other, and cut a state of 16 numbers in two in every possible way.
+# disturb each other, and then cut a state of 16 numbers in two in every possible way.
 
 # %%
 print("Lesson 12: key, value, predict", flush=True)
@@ -25,10 +24,10 @@ from itertools import combinations
 
 import numpy as np
 from course import caught, show, with_bug
-from roles_parts import (CUTS, GUESSING, LONGER, LONGER_COSINES, Pairs, answered, check_same,
-                         draw_answers, draw_readable, draw_recorded, letters_in, print_cosines,
-                         print_differences, print_means, print_wikitext, terms_of, text_of,
-                         train_pairs)
+from roles_parts import (CUTS, GUESSING, LONGER, Pairs, answered, check_same,
+                         draw_answers, draw_readable, draw_recorded, letters_in,
+                         print_differences, print_means, print_wikitext, probed, terms_of,
+                         text_of, train_pairs)
 
 from numpy_attention import plotting
 from numpy_attention.attention.combined import Combined
@@ -43,44 +42,24 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## One state in parts
 #
-# The paper's models cut the LSTM's state after word t into *parts* of n numbers each, for example
-# h_t = [k_t; v_t; p_t]. Each of the four *roles* reads one part. Nothing in the LSTM says what
-# belongs in which part: k_t is a key only because the score reads these n numbers.
+# Which role reads which numbers? The paper cuts the LSTM's state after word t into *parts* of n
+# numbers each, for example h_t = [k_t; v_t; p_t]. Each of the four *roles* reads one part. k_t is a
+# key only because the score reads these n numbers.
 #
 # The paper has models with one part (*attention*), two (*key-value*) and three
 # (*key-value-predict*). The last three columns say which part each role reads:
 #
-# | role | called | symbol | one part | two | three |
-# |---|---|---|---|---|---|
-# | h_t asks | query | k_t | first | first | first |
-# | h_i, before t, is found | key | k_i | first | first | first |
-# | h_i is fetched | value | v_i | first | second | second |
-# | h_t predicts | predict | p_t | first | second | third |
+# | role | called | one part | two | three |
+# |---|---|---|---|---|
+# | h_t asks | query k_t | first | first | first |
+# | h_i, before t, is found | key k_i | first | first | first |
+# | h_i is fetched | value v_i | first | second | second |
+# | h_t predicts | predict p_t | first | second | third |
 #
-# In all three models, query and key share a part, so a state asks with its own key, k_t. The
-# equations are those of *combined* in lesson 11, without the bias. Some letters change, because v
-# and K now mean values and keys:
+# In all three, query and key share a part: a state asks with its own key, k_t.
 #
-# | lesson 11 | here |
-# |---|---|
-# | s | i |
-# | v | w |
-# | K | O |
-# | k_s | k_i W_s |
-#
-# So k_i is part of the state itself. All symbols:
-#
-# | symbol | shape | what it is | the paper |
-# |---|---|---|---|
-# | h_t = [k_t; v_t; p_t] | (3n,) | state after t, in parts of n numbers | h_t |
-# | S | | number of earlier states that step t sees | L |
-# | K, V | (S, n) | the keys k_i and values v_i of these states | Y_t |
-# | x | (S, n) | rows x_i = tanh(k_i W_s + k_t W_q): hidden layer of the score | M_t |
-# | e = x w, α | (S,) | scores, weights | α_t |
-# | c = α V | (n,) | context vector: what was fetched | r_t |
-# | y | (O,) | tanh(c W_r + p_t W_x), which the output layer reads | h*_t |
-# | W_s, W_q, w | (n, n), (n, n), (n,) | parameters of the score | W^Y, W^h, w |
-# | W_r, W_x | (n, O), (n, O) | parameters of the last layer | W^r, W^x |
+# The equations are those of *combined* in lesson 11, without the bias. Its parameter v is now w,
+# because v_i is a value, and its W_h is W_x, as in the paper.
 
 # %%
 boxes = {
@@ -109,51 +88,40 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 #
 # What must a key say, and what a value? Take the text *d u g s d*: two pairs of letters, *d u* and
 # *g s*, and then the first letter of one pair again. After this second *d*, the model should
-# predict *u*.
+# predict *u*. So it must find the earlier state that came after a *d*.
 #
-# It has just read a *d*, so it looks for the earlier state whose previous letter was a *d*. Each
-# state knows two letters: *now*, the one that it has just read, and *before*, the one before that.
-# To ask, a state must show *now*. To be found, it must show *before*. And to be useful once it is
-# fetched, it must show *now*.
+# Each state knows two letters: *now*, the one that it has just read, and *before*, the one before
+# that. To ask, a state must show *now*. To be found, it must show *before*. And to be useful once
+# it is fetched, it must show *now*.
 #
-# We code d as 1, g as −1, and everything else as 0. A key has n = 3 numbers: *before*, *now*, and a
-# constant 1, which serves as a bias. A value answers three questions, with 1 for yes and 0 for no:
-# am I u? am I s? am I the first of a pair? y has O = 2 numbers: a vote for u and a vote for s.
+# We write the S = 4 earlier states by hand, with 1 for yes and 0 for no. A key has n = 4 numbers:
+# was *before* a d, was it a g, is *now* a d, is it a g? A value says which of the four letters
+# *now* is.
 
 # %%
 letters = ["d", "u", "g", "s"]
-K = np.array([[0., 1, 1],           # the key of d: (before, now, 1)
-              [1, 0, 1],            # u
-              [0, -1, 1],           # g
-              [-1, 0, 1]])          # s
-V = np.array([[0., 0, 1],           # the value of d: (u?, s?, first of a pair?)
-              [1, 0, 0],            # u
-              [0, 0, 1],            # g
-              [0, 1, 0]])           # s
-k_t = np.array([0., 1, 1])          # the key of the second d
-p_t = np.array([0.5, -0.2, 0.3])    # the predict part: arbitrary, since the answer comes with c
+K = np.array([[0., 0, 1, 0],        # the key of d: (before d, before g, now d, now g)
+              [1, 0, 0, 0],         # u
+              [0, 0, 0, 1],         # g
+              [0, 1, 0, 0]])        # s
+V = np.array([[1., 0, 0, 0],        # the value of d: (now d, now u, now g, now s)
+              [0, 1, 0, 0],         # u
+              [0, 0, 1, 0],         # g
+              [0, 0, 0, 1]])        # s
+k_t = np.array([0., 0, 1, 0])       # the key of the second d
+p_t = np.zeros(4)                   # the predict part: nothing, since the answer comes with c
 
 # %% [markdown]
-# The score can depend on one sum: *before* of the earlier state plus *now* of the present one. In
-# this coding, a match is +2 (both letters are d) or −2 (both are g), so the score must be high at
-# both ends. Two tanh units achieve this together:
+# As in lesson 11, the query vetoes the wrong letter. W_s reads *before*: d becomes (2, 0), and g
+# becomes (0, 2). W_q reads *now*: d becomes (0, −3), which more than cancels the 2 of g. The output
+# y has O = 2 numbers, a vote for u and a vote for s.
 
 # %%
-for both in (-2, -1, 0, 1, 2):
-    units = np.tanh([both - 1, -both - 1])
-    print(f"  sum = {both:2}   the two units add up to {units.sum():.2f}")
-
-# %% [markdown]
-# The units need *before* + *now* − 1 and −*before* − *now* − 1. W_s reads *before*, so its first
-# row is (1, −1). W_q reads *now*, so its second row is the same. The constant 1 picks the last
-# rows, and each adds half of the −1. (With two units, both matrices are only (n, 2).)
-
-# %%
-W_s = np.array([[1., -1], [0, 0], [-0.5, -0.5]])    # reads "before"
-W_q = np.array([[0., 0], [1, -1], [-0.5, -0.5]])    # reads "now"
-w = np.array([2., 2])
-W_r = np.array([[2., -1], [-1, 2], [0, 0]])
-W_x = np.array([[0.3, 0], [0, 0.3], [0.1, -0.2]])
+W_s = np.array([[2., 0], [0, 2], [0, 0], [0, 0]])       # reads "before"
+W_q = np.array([[0., 0], [0, 0], [0, -3], [-3, 0]])     # reads "now"
+w = np.array([3., 3])
+W_r = np.array([[0., 0], [2, 0], [0, 0], [0, 2]])       # a fetched u votes for u, an s for s
+W_x = np.array([[0.5, 0], [0, 0.5], [0, 0], [0, 0]])    # arbitrary, because p_t is 0
 
 
 def softmax(e):
@@ -164,7 +132,7 @@ def softmax(e):
 
 
 # %%
-x = np.tanh(K @ W_s + k_t @ W_q)            # (S, 2)
+x = np.tanh(K @ W_s + k_t @ W_q)            # (S, 2), with two units instead of n
 e = x @ w                                   # (S,)
 alpha = softmax(e)                          # (S,)
 c = alpha @ V                               # (n,)
@@ -178,14 +146,13 @@ assert letters[alpha.argmax()] == "u"
 # The state of *u* gets the largest weight, and y votes for *u*. The state was *found* by its key,
 # which says "the letter before me was d", and *fetched* for its value, which says "I am u".
 #
-# In the model with one part, key and value are the same numbers, so they must show both letters:
-# *before*, to be found, and *now*, to be fetched. Do the two get in each other's way?
+# In the model with one part, key and value are the same numbers. They must show *before*, to be
+# found, and *now*, to be fetched. Do the two get in each other's way?
 #
 # ## Backward
 #
-# One thing is new since lesson 11: each role's gradient goes only to the part that this role reads.
-# The steps from dy to dz, the gradient of the input of the score's tanh, are the same. On the left
-# is where each part is read, and on the right is its gradient:
+# Where does the gradient of each role go? Only to the part that this role reads. On the left is
+# where each part is read (z is the input of the score's tanh), and on the right is its gradient:
 #
 #     a = c W_r + p_t W_x      dp_t = da W_xᵀ            h_t predicts
 #     c = α V                  dv_i = α_i dc             h_i is fetched
@@ -212,29 +179,23 @@ dz = np.outer(de, w) * (1 - x**2)           # (S, 2)
 
 # %%
 gradients = {
-    "h_t predicts: dp_t": (da @ W_x.T, p_t),             # (n,)
-    "h_t asks: dk_t": (dz.sum(0) @ W_q.T, k_t),          # (n,)
-    "h_i is fetched: dV": (np.outer(alpha, dc), V),      # (S, n)
-    "h_i is found: dK": (dz @ W_s.T, K),                 # (S, n)
+    "h_t predicts: dp_t": (da @ W_x.T, p_t),                         # (n,)
+    "h_t asks: dk_t": (dz.sum(0) @ W_q.T, k_t),                      # (n,)
+    "h_i is fetched: dV, for d, u, g, s": (np.outer(alpha, dc), V),  # (S, n)
+    "h_i is found: dK, for d, u, g, s": (dz @ W_s.T, K),             # (S, n)
 }
 for name, (ours, array) in gradients.items():
-    numeric = numeric_gradient(loss, array)
-    assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
-    rows = str(ours).split("\n") if ours.ndim == 2 else [f" {ours}"]
-    for row, letter in zip(rows, letters if ours.ndim == 2 else " "):
-        print(f"  {name:<22} {letter} {row}")
-        name = ""
+    assert np.allclose(ours, numeric_gradient(loss, array), rtol=1e-7, atol=1e-9), name
+    print(name, ours, sep="\n")
 print("all four equal their central differences")
 
 # %% [markdown]
-# In dK, the gradient of *before* is negative for *u* and positive for *d* and *g*. So a step of
-# training makes *u* easier to find.
+# In dK, the row of *u* is negative and the row of *s* is positive. So a step of training makes *u*
+# easier to find and *s* harder. And dK is 0 where a key says *now*, which only the query reads.
 #
-# Now follow one state, h_i, through a whole text. At its own step, it asks the states before it,
-# each h_j, and it predicts. At later steps t, it is found and fetched. With one part, k_i, v_i and
-# p_i are the same numbers, so the gradients of the four roles are *added*. In dz and α, the first
-# index is the step that asks, the second the state in memory. So i comes first in the query's term,
-# and second in the key's and the value's:
+# Now follow one state h_i through a whole text. With one part, k_i, v_i and p_i are the same
+# numbers, so the gradients of its four roles are *added*. In dz and α, the first index is the step
+# that asks, and the second is the state in memory:
 #
 #     dh_i =   Σ_j dz_ij W_qᵀ    query: at step i, it asks every state j that it sees
 #            + Σ_t dz_ti W_sᵀ    key: at every later step t that sees it, it is found
@@ -242,13 +203,22 @@ print("all four equal their central differences")
 #            + da_i W_xᵀ         predict: at step i, it predicts
 #
 # Three parts separate these terms, except the first two, because query and key still share a part.
-# (The LSTM adds a fifth term, because its next step reads all of h_i.)
 #
 # ## All words at once
 #
-# We call the layer that reads the states h and returns y a *reader*. As in lesson 11, the scores
-# form a matrix, with a row for each step t and a column for each state i. Step t sees state i if 0
-# < t − i ≤ window. The first step sees nothing, so its c is 0.
+# As in lesson 11, all steps ask at once. The scores form a matrix, with a row for each step t and a
+# column for each state i. Step t sees state i if 0 < t − i ≤ window. The first step sees nothing,
+# so its c is 0. The layer that computes y from the states h is called a *reader* here. Its symbols:
+#
+# | symbol | shape | what it is | the paper |
+# |---|---|---|---|
+# | h, rows [k_t; v_t; p_t] | (T, 3n) | states, in parts of n numbers | h_t |
+# | x, rows x_ti | (T, T, n) | hidden layer of the score | M_t |
+# | α | (T, T) | weights | α_t |
+# | c | (T, n) | what was fetched | r_t |
+# | y | (T, O) | what the output layer reads | h*_t |
+# | W_s, W_q, w | (n, n), (n, n), (n,) | parameters of the score | W^Y, W^h, w |
+# | W_r, W_x | (n, O), (n, O) | parameters of the last layer | W^r, W^x |
 #
 # `split` returns k, v and p as *views* of h. So in `backward`, `dk += …` changes dh itself, and
 # with one part, all four terms land in the same columns. `dalpha` is the gradient of a loss that
@@ -349,7 +319,7 @@ report = caught(check, Misfiled, 3)
 
 # %% [markdown]
 # With one part, the check passes, and rightly so, because k and v are the same numbers. With three
-# parts, the report names the line, with its number in `PlainReader`. (`input[0]` is h.)
+# parts, the report names the line. (`input[0]` is h.)
 #
 # Without the bug, our class agrees with the library's reader, `KeyValueReadout`:
 
@@ -364,11 +334,10 @@ print("one, two and three parts: outputs and gradients equal the library's")
 # %% [markdown]
 # ## The task: pairs of letters
 #
-# The example left open whether key and value get in each other's way, so we train models on the
-# same task, with longer sequences. Each begins with five pairs: ten different letters out of 50
-# (*G* and *g* are two letters). Then come questions about three of the pairs. Each question repeats
-# the first letter, and the model must predict the second, before it reads the right answer. Only
-# these three predictions count, and every sequence has new pairs.
+# Do parts help? We train models on the task of the example, with longer sequences. Each begins with
+# five pairs: ten different letters out of 50 (*G* and *g* are two letters). Then come three
+# questions. Each repeats the first letter of a pair, and the model must predict the second. Then it
+# reads the right answer. Every sequence has new pairs.
 
 # %%
 questions = Pairs(np.random.default_rng(99), 1, size=500)
@@ -379,42 +348,30 @@ for row in range(3):
           "  answers:", *text_of(test.targets[10::2, row]))
 
 # %% [markdown]
-# We give the LSTM five readers, which see all earlier states. In our versions of the paper's
-# models, every part has 8 numbers. A model is written as the initials of its roles, with a bar
-# between the parts: in `q k | v p`, query and key read the first, and value and predict the second.
+# We compare the paper's three models, with 8 numbers in every part. A model with parts is written
+# as the initials of its roles, with bars between the parts: in `q k | v p`, query and key read the
+# first part, value and predict the second.
 #
-# | model | in the paper | numbers in its state |
-# |---|---|---|
-# | tanh layer | | 24 |
-# | one vector of 8 | attention | 8 |
-# | `q k \| v p` | key-value | 2 · 8 = 16 |
-# | `q k \| v \| p` | key-value-predict | 3 · 8 = 24 |
-# | one vector of 16 | | 16 |
+# There are two controls. The tanh layer, y = tanh(h W), has no attention. One vector of 16 has as
+# many numbers as two parts, but no cut. We stop after 800 steps of 32 sequences, because the models
+# can be compared only before all of them have learned the task.
 #
-# The controls are the tanh layer, y = tanh(h W), which has no attention, and the vector of 16,
-# which has as many numbers as two parts, but no cut. We stop after 800 steps of 32 sequences,
-# because the models can be compared only before all of them have learned the task.
-#
-# Suppose that a model knows the second letters, but not their first letters. Then it guesses among
-# five, then among the four that are left, then three: 26 % right on average. Guess before you run:
-# what share will one vector of 16 get right?
+# A model that knows only the second letters guesses among five, then four, then three: 26 % right
+# on average. Guess: what share will one vector of 16 get right?
 
 # %% tags=["training"]
 SEEDS = (1, 2, 3)
 MODELS = {
     "tanh layer": ("projection", 24),           # no attention: y = tanh(h W)
     "one vector of 8": ("attention", 8),
-    "q k | v p": ("key-value", 16),
-    "q k | v | p": ("key-value-predict", 24),
+    "q k | v p": ("key-value", 2 * 8),
+    "q k | v | p": ("key-value-predict", 3 * 8),
     "one vector of 16": ("attention", 16),
 }
 
 
 def create(reader, hidden, seed):
-    """An untrained model for 54 ids: 50 letters, and four that the library reserves.
-
-    init: every weight is drawn between −0.5 and 0.5.
-    """
+    """An untrained model for 54 ids: 50 letters, and four that the library reserves."""
     return AttentiveLanguageModel.create(np.random.default_rng(seed), 54, reader, hidden=hidden,
                                          embedding=16, layers=1, init=0.5)
 
@@ -439,29 +396,27 @@ for name, sizes in MODELS.items():
           + ", ".join(f"{share:.0%}" for share in right[name]), flush=True)
 
 # %% tags=["training"]
-small = right["one vector of 8"]
-large = right["one vector of 16"]
-cuts = [right[name] for name in MODELS if "|" in name]
-best = (large > np.max(cuts, 0)).sum()
-title = f"One vector of 16 beats both models with parts (with {best} of {len(SEEDS)} seeds)"
-assert np.min(cuts) > small.max() and 100 * right["tanh layer"].max() < GUESSING
-show(draw_answers(right, title), "12_roles_or_room")
+assert right["one vector of 16"].mean() > right["q k | v | p"].mean()
+assert right["q k | v p"].min() > right["one vector of 8"].max()
+show(draw_answers(right, "One vector of 16 beats both models with parts"), "12_roles_or_room")
 
 # %% [markdown]
 # The models with separate parts are far ahead of one vector of 8. But *one* vector of 16 beats them
-# both, without any cut. (The tanh layer would have to keep all five pairs in its state, and is no
-# better than a guess among ten letters. On another processor, single seeds may differ.)
+# both, without any cut. (The tanh layer is no better than a guess among ten letters. On another
+# processor, single seeds may differ.)
 #
-# So perhaps parts help only because they add numbers. Or do some roles disturb each other so much
-# in 8 numbers that it helps to separate them?
+# ## Three suspects
 #
-# ## Which roles disagree?
+# Perhaps parts help only because they add numbers. Or do some roles disturb each other so much in 8
+# numbers that it helps to separate them? Which ones?
 #
-# If two roles disturb each other in one vector, a step that helps one role should hurt the other,
-# so their gradients should point in opposite directions. We take the **cosine** of the angle
-# between their terms of dh, in the trained vector of 8, and average it over all states that have
-# both terms. It is −1 for opposite directions and 0 for right angles. Guess: which of the six pairs
-# of roles disagrees most?
+# The example gives two suspects, *key and value* and *query and key*, because they must show
+# different letters. The gradients may give more. If two roles disturb each other, a step that helps
+# one should hurt the other, so their gradients should point in opposite directions.
+#
+# We take the **cosine** of the angle between their terms of dh, in the trained vector of 8, and
+# average it over all states that have both terms. It is −1 for opposite directions and 0 for right
+# angles. Guess: which of the six pairs of roles disagrees most?
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -488,23 +443,20 @@ in_order = sorted(ROLE_PAIRS, key=lambda pair: sum(cosines[pair] for cosines in 
 print("\nthe three lowest mean cosines in one vector of 8, one number per seed:")
 for pair in in_order[:3]:
     print(f"  {' and '.join(pair):<18}", ", ".join(f"{cosines[pair]:5.2f}" for cosines in found))
+assert in_order[0] == ("query", "predict")
 
 # %% [markdown]
-# Query and predict disagree, and no other pair does clearly. There are three suspects: the
-# gradients accuse *query and predict*, and the example accuses *key and value* and *query and key*,
-# which must show different letters. (Question 3 tries the third.)
+# *Query and predict* are the third suspect. Only they clearly disagree.
 #
 # ## Which cut helps?
 #
-# We cut a state of 16 into two parts of 8, in all seven ways. (Unlike in the paper, query and key
-# may be apart.) Each pair is separated by four of the seven cuts, which should do best if this pair
-# is guilty. Guess: which is it?
+# We cut a state of 16 into two parts of 8, in all seven ways. Each pair is separated by four of the
+# seven cuts. If this pair is guilty, these four should do best. Guess: which pair is it?
 #
-# Seeds of the same cut differ so much that we have recorded forty (code: answer 3). We also add a
-# fairer control: one vector of 16 has more parameters than two parts of 8; one of 13, fewer.
+# Seeds differ so much that we have recorded forty of each cut (code: answer 3). We also take a
+# fairer control. One vector of 16 has more parameters than two parts of 8; one of 13 has fewer.
 
 # %% tags=["training"]
-assert in_order[:2] == [("query", "predict"), ("key", "value")]
 print(f"parameters: one vector of 13 {create('attention', 13, 1).size:,}, "
       f"two parts of 8 {create('key-value', 16, 1).size:,}")
 print_means()
@@ -514,49 +466,24 @@ show(draw_recorded(), "12_all_cuts")
 # *Key and value* are **guilty**: every cut that separates them has a higher mean and a higher
 # median than every cut that does not.
 #
-# Next are differences of means, ± their *standard error*: how much they typically vary by chance
-# alone.
+# And the others? We compare the four cuts that separate key and value. The *standard error* is how
+# much a difference of means typically varies by chance alone.
 
 # %% tags=["training"]
 print_differences()
 
 # %% [markdown]
-# *Query and predict* seem **innocent**, because no comparison favours the cuts that separate them.
-# Among the four cuts with key and value apart, these are no better: −0.6 ± 3.6 points. Among the
-# other three, and over all seven, they are worse.
-#
-# One row is strange: `q k v | p` has 8 numbers more than one vector of 8, yet it is far worse. In
-# this cut, predict's gradient reaches the other part only through the LSTM's later steps. This may
-# matter: without predict, one vector of 8 does nearly as badly (question 4). But the same holds for
-# `q k | v | p`, which learns.
+# *Query and predict* seem **innocent**: separating them changes the mean by −0.6 ± 3.6 points.
+# Separating *query and key* does not help on average, either (question 3).
 #
 # So the cosine pointed to the wrong pair. A gradient says what a *small* change of h would do now,
-# but not whether a very different h would be better, or how long training takes to get there. Do
-# query and predict still disagree in a longer vector, or after longer training?
-
-# %% tags=["training"]
-train("one vector of 13", partial(create, "attention", 13))
-early = [create("attention", 16, seed) for seed in SEEDS]
-for model, seed in zip(early, SEEDS):
-    train_pairs(model, seed, steps=400)
-found = {(size, 800): models[f"one vector of {size}"] for size in (8, 13, 16)} | {(16, 400): early}
-print("\nquery and predict in one vector, one number per seed:")
-for (size, steps), trained in found.items():
-    cosines = [mean_cosines(model)["query", "predict"] for model in trained]
-    print_cosines(size, steps, cosines, [answered(model, test) for model in trained])
-    learned = steps == 800 and size > 8
-    assert min(cosines) > -0.12 if learned else max(cosines) < -0.15
-print_cosines(8, 3200, LONGER_COSINES, np.array(LONGER) / 100, "  (recorded)")
-
-# %% [markdown]
-# Hardly, although they still share all numbers. But after 400 steps, 16 numbers disagree, too, and
-# after 3,200, 8 no longer do. In these runs, the cosine followed the training, not the length of
-# the vector.
+# but not whether a very different h would be better. And when one vector of 8 is trained for
+# longer, the disagreement fades (question 5).
 #
 # ## What do the failing models lack?
 #
-# In the example, the key of a second letter shows *before*, and its value shows *now*. Do the
-# trained models do the same? We train the other cuts, and use a probe, as in lesson 05: a simple
+# In the example, the key of a second letter shows *before*, and its value shows *now*. Do trained
+# models do the same? We train the other cuts, and use a probe, as in lesson 05: a simple
 # classifier, trained on the states of a finished model (Alain & Bengio 2016). It reads the key's
 # part of the states of second letters, and names *before* or, as a control, *now*. By chance, it
 # would be right with one letter in 50.
@@ -580,60 +507,45 @@ def cut(name, seed, size=8):
 for name in CUTS[1:]:                           # the first, q k | v p, is trained already
     train(name, partial(cut, name))
 new = Pairs(np.random.default_rng(7), 1, size=3000).batch(0)
-names = [name for name in models if name != "tanh layer" for _ in SEEDS]        # (33,)
-points = np.array([letters_in(models[name][k % len(SEEDS)], "key", new)
-                   for k, name in enumerate(names)])                            # (33, 2)
-shares = np.array([right[name][k % len(SEEDS)] for k, name in enumerate(names)])
-of_before, of_now = (np.corrcoef(shares, points[:, k])[0, 1] for k in (0, 1))
+names, points, shares = probed(models, right, new)      # (30,), [before, now] (30, 2), (30,)
+of_before, of_now = (np.corrcoef(shares, letter)[0, 1] for letter in points.T)
 print(f"\ncorrelation of right answers with “before”: {of_before:.2f}, with “now”: {of_now:.2f}")
 for role in ("key", "value"):
     before, now = letters_in(models["q v | k p"][0], role, new)
     print(f"q v | k p, seed 1, {role}'s part: “before” {before:.0%}, “now” {now:.0%}")
-titles = ("The more of “before”, the more right answers", "“Now” says little about right answers")
-show(draw_readable(points, shares, names, titles), "12_probe")
+show(draw_readable(points, shares, names), "12_probe")
+assert of_before > 0.9 and abs(of_now) < 0.5
 
 # %% [markdown]
 # The models that fail lack *before*, which would explain why they do not find the right state. And
-# `q k v | p` shows little of either letter.
+# `q v | k p` has found our example's solution by itself: *before* in the key's part, *now* in the
+# other.
 #
-# Two cuts (orange) can do without *now* in the key's part, because query and value read the other
-# part. So `q v | k p` has found our example's solution by itself: *before* in the key's part, *now*
-# in the other. In the example, predict could read either part, so the example fits this cut and `q
-# v p | k`. We cannot tell which is better, and some seeds of both fail.
-#
-# ## The verdict: separation, or more numbers?
+# ## Separation, or more numbers?
 
 # %% tags=["training"]
-assert of_before > 0.9 and abs(of_now) < 0.5
 print("recorded: one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:",
       ", ".join(f"{share}%" for share in LONGER))
 
 # %% [markdown]
-# Are four roles too much for one vector? Not if it is long enough. And why did parts help?
+# Are four roles too much for one vector? Why did parts help?
 #
 # - **Not only because they add numbers.** All seven cuts have 16 numbers. Yet every cut that
-#   separates key and value has a mean of at least 83.6 %, and every other cut of at most 58.0 %. A
-#   third part adds 8 numbers more, but `q k | v | p` is no better than `q k | v p` (the first three
-#   seeds said otherwise).
-# - **But no cut is needed.** In one vector of 13, each role reads 13 numbers instead of 8. Its mean
-#   is above that of every cut, with fewer parameters. So if you cut a state, compare it with an
-#   uncut vector that has as many parameters.
-# - **Even 8 numbers are enough, given time,** at least with three seeds: after 3,200 steps, one
-#   vector of 8 answers nearly everything. So on this task, separate parts and longer vectors seem
-#   mainly to save training time.
+#   separates key and value has a mean of at least 83.6 %, and every other cut of at most 58.0 %.
+# - **But no cut is needed.** One vector of 13 has a higher mean than every cut, with fewer
+#   parameters. So if you cut a state, compare it with an uncut vector that has as many parameters.
+# - **Even 8 numbers are enough, given time.** After 3,200 steps, one vector of 8 answers nearly
+#   everything, with each of three seeds.
 
 # %% [markdown]
 # ## Part B (optional): without attention, and on real text
 #
-# **You will be able to** replace attention by the last few states, and compare this with attention
-# on real text.
-#
 # ### The last few states
 #
-# In the paper, most of the weight goes to the last few words. So its fourth model (section 2.4,
-# equation 13), an **N-gram** of states, gives up choosing: no score, no softmax. It reads the last
-# N − 1 states: the first part of the present one, the second part of the one before, and so on. For
-# N = 4, h_t = [h¹; h²; h³], with the part as superscript:
+# Must a model choose its states? In the paper, most of the weight goes to the last few words. So
+# its fourth model (section 2.4, equation 13), an **N-gram** of states, has no score and no softmax.
+# It reads the first part of the present state, the second part of the one before, and so on, N − 1
+# states in all. For N = 4, h_t = [h¹; h²; h³], with the part as superscript:
 #
 #     y_t = tanh(h¹_t W¹ + h²_{t−1} W² + h³_{t−2} W³)
 #     dW^j = Σ_t (h^j_{t−j+1})ᵀ da_t      dh^j_i = da_{i+j−1} (W^j)ᵀ
@@ -678,26 +590,23 @@ check_same(PlainNGram(W), NGramReadout(W), rng.standard_normal((T, 3, 3 * n)))
 print("the 4-gram: outputs and gradients equal the library's")
 
 # %% [markdown]
-# On pairs, the 4-gram hardly has a chance: the answer is nearly always further back (question 5).
+# On pairs, the 4-gram hardly has a chance: the answer is nearly always further back (question 6).
 #
 # ### Real text
 #
-# In a real text, the last few words say more. We have repeated the paper's experiment on
-# WikiText-2, a smaller text from Wikipedia, with a window of 5 (`numpy-attention reproduce
-# wikitext-…`). Every model has 7 million parameters. The tanh layer is again the control without
-# attention. Guess: do three parts beat the LSTM alone?
+# Do parts help on real text? We have repeated the paper's experiment on WikiText-2, a smaller text
+# from Wikipedia, with a window of 5. Every model has 7 million parameters. Guess: do three parts
+# beat the LSTM alone?
 
 # %% tags=["training"]
 print_wikitext()
 
 # %% [markdown]
-# In the paper, the LSTM alone loses to all attention models. Here it beats all three of them, with
-# each seed. The layer before their output layer can explain this: the control, which has this layer
-# but no attention, loses about as much as attention with one vector. (Not only its tanh: answer 1.)
-#
-# Compared with this control, three parts help with each seed, but their state is almost three times
-# as long. With two of the three seeds, the 4-gram is better: its state is as long, without
-# attention. So the gain need not come from attention.
+# In the paper, the LSTM alone loses to all attention models. Here it beats all three, with each
+# seed. The tanh layer, which has no attention, loses about as much as attention with one vector, so
+# this layer may be what costs them (answer 1). Three parts beat the tanh layer with each seed, but
+# their state is almost three times as long. The 4-gram, whose state is as long, beats three parts
+# with two of the three seeds, without attention.
 
 # %% [markdown]
 # ## What others call it
@@ -734,12 +643,16 @@ print_wikitext()
 #    in the reader, and in the LSTM? Then show that 13 is the longest vector with no more parameters
 #    than two parts of 8.
 # 3. In all of the paper's models, query and key share a part. Does it help to separate them? Take
-#    the four cuts with key and value apart, and compare their means, and then their best and worst
-#    seeds. (`RECORDED`, `GROUPS` and `is_apart` are in `roles_parts.py`.)
-# 4. (a) Does `q k v | p` fail because predict's gradient does not reach its first part directly?
-#    Take predict away from one vector of 8 (`without_predict` in `roles_parts.py`), and train the
-#    cut for longer. (b) Cut states of 8 and of 26 numbers in half. How long must a part be before
-#    key and value can share it?
-# 5. (Part B) With only one pair, a sequence is *d u d*, and after the second *d* the 4-gram must
+#    the four cuts with key and value apart, and compare their best and worst seeds (`RECORDED` in
+#    `roles_parts.py`).
+# 4. (a) `q k v | p` has 8 numbers more than one vector of 8, yet it is far worse. Is the reason
+#    that predict's gradient does not reach its first part directly? Take predict away from one
+#    vector of 8 (`without_predict` in `roles_parts.py`), and train the cut for longer. (b) Cut
+#    states of 8 and of 26 numbers in half. How long must a part be before key and value can share
+#    it?
+# 5. Do query and predict still disagree in one vector of 8 after 3,200 steps? And in one of 16,
+#    after 400 steps and after 800? Does the cosine follow the length of the vector, or its
+#    training?
+# 6. (Part B) With only one pair, a sequence is *d u d*, and after the second *d* the 4-gram must
 #    predict *u*. It reads h¹, h² and h³ of three different states. Which of the three is part of
 #    the state of *u*? And with five pairs, how many steps back can the answer be, at most?

@@ -4,21 +4,20 @@
 # **You will be able to** find out where a training step spends its time, and make it faster without
 # changing what it computes.
 #
-# **Needs:** lesson 03 and numba; question 2 also needs 06 and 09. **Time:** 50 minutes to read,
+# **Needs:** lesson 03 and numba; question 2 also needs 06 and 09. **Time:** 45 minutes to read,
 # about a minute to run.
 #
-# Written directly from its equations, one time step after the other, the training step of an LSTM
-# language model is correct, and slow. How slow? Every version has to do the same multiplications,
-# and nearly all of them are inside matrix products. The time of these products alone, each as fast
-# as we can make it, is the **floor**.
+# Write the training step of an LSTM language model directly from its equations, one time step after
+# the other. It is correct, and slow. How slow? Nearly all of its multiplications are inside matrix
+# products, and every version has to do them. The time of these products alone, each as fast as we
+# can make it, is the **floor**.
 #
-# How close to the floor can a training step come? You will write the obvious version first, and
-# then make seven changes. After each, you check that the results stay the same, and measure how
-# much time it saves. Write down a guess now: does the first version take twice, three times, five
-# or ten times as long as the floor?
+# How close to the floor can we come? You will write the obvious version first, and then make five
+# changes that save time and keep the results. Write down a guess now: does the first version take
+# twice, three times, five or ten times as long as the floor?
 #
-# Times depend on the machine. The output shows those of one run: yours, if you run the script. The
-# table at the end also has those of one core of an AMD EPYC.
+# Times depend on the machine. The output shows those of one run. The table at the end also has
+# those of an AMD EPYC.
 
 # %%
 print("Lesson 14: how fast can it be?", flush=True)
@@ -29,8 +28,9 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 from course import caught, show
-from speed_parts import (blas_in_use, draw_columns, draw_waterfall, in_turns, mark_loops, medians,
-                         print_change, print_profile, print_table, products_of, rate, time_sums)
+from speed_parts import (ARROWS, BOXES, blas_in_use, draw_columns, draw_waterfall, in_turns,
+                         mark_loops, medians, print_change, print_profile, print_table, products_of,
+                         rate, time_products, time_sums)
 
 from numpy_attention import plotting
 from numpy_attention.gradcheck import gradcheck, randomize
@@ -45,26 +45,16 @@ from numpy_attention.training.threads import keep_freed_memory
 # ## The training step
 #
 # The model is lesson 03's language model, with the sizes of the small model of Zaremba et al.
-# (2014), except that it has one layer and a smaller vocabulary. A *training step* reads T words of
-# each of B texts. A *time step* t, or step t for short, reads one word of each text.
-#
-# | letter | value or shape | what it is |
-# |---|---|---|
-# | V | 3,000 | words in the vocabulary |
-# | H | 200 | numbers in a word's row of E, and in a state |
-# | T | 20 | time steps |
-# | B | 20 | texts, side by side in a batch |
-# | E | (V, H) | input vectors: a row for each word; x_t is the row of word t |
-# | W, U, b | (H, 4H), (H, 4H), (4H,) | input weights, recurrent weights and bias of the gates |
-# | S, d | (V, H), (V,) | output layer: for each word, a row of S and an entry of d |
+# (2014), but with one layer and a smaller vocabulary. A *training step* reads T words of each of B
+# texts. A *time step* t reads one word of each text.
 #
 # The texts are random words, because the time of a product does not depend on the values in it.
 
 # %%
-V = 3000
-H = 200
-T = 20
-B = 20
+V = 3000            # words in the vocabulary
+H = 200             # numbers in a word's input vector, and in a state
+T = 20              # time steps
+B = 20              # texts in a batch
 RATE = 1.0          # the learning rate
 CLIP = 5.0          # the gradient's largest norm
 rng = np.random.default_rng(1)
@@ -72,19 +62,9 @@ inputs = rng.integers(4, V, (T, B))
 targets = rng.integers(4, V, (T, B))
 
 # %%
-boxes = {
-    "x": ("xₜ = E[word]", 0, 1), "a": ("xₜ W + b", 2.4, 2, 0), "h": ("gates: cₜ, hₜ", 2.4, 1),
-    "u": ("hₜ₋₁ U", 2.4, 0, 0), "z": ("hₜ Sᵀ + d", 5.1, 2, 0), "L": ("softmax, loss", 5.1, 1),
-    "dz": ("dzₜ S,  dzₜᵀ hₜ", 5.1, 0, 0), "dh": ("gates, backward: daₜ", 8.4, 1),
-    "du": ("daₜ Uᵀ", 8.4, 0, 0), "da": ("daₜ Wᵀ,  xₜᵀ daₜ,  hₜ₋₁ᵀ daₜ", 8.4, 2, 0),
-    "w": ("update", 11.2, 1),
-}
-arrows = [("x", "a"), ("a", "h"), ("u", "h", "", -0.3, True), ("h", "u", "", -0.3, True),
-          ("h", "z"), ("z", "L"), ("L", "dz"), ("dz", "dh"), ("dh", "du", "", -0.3, True),
-          ("du", "dh", "", -0.3, True), ("dh", "da"), ("da", "w")]
 title = ("The first version has all nine matrix products (blue) in its three loops (frames); "
          "dashed: from step to step")
-show(mark_loops(plotting.diagram(boxes, arrows, title=title)), "14_diagram")
+show(mark_loops(plotting.diagram(BOXES, ARROWS, title=title)), "14_diagram")
 
 # %% [markdown]
 # ## Forward
@@ -133,8 +113,8 @@ def gates_backward(dh, dc, kept):
 class Recurrence(Module):
     """x_t → h_t, one time step after the other."""
 
-    W: Array  # (H, 4H)
-    U: Array  # (H, 4H)
+    W: Array  # (H, 4H): input weights
+    U: Array  # (H, 4H): recurrent weights
     b: Array  # (4H,)
 
     def forward(self, xs):
@@ -177,14 +157,10 @@ randomize(small, np.random.default_rng(5))
 print(gradcheck(small, xs, rng=np.random.default_rng(6)))
 
 # %% [markdown]
-# The whole training step adds three things:
-#
-# - Before the recurrence, each word becomes its row of E.
-# - After it, the *output layer* turns each state into a probability p for each of the V words. The
-#   loss is −log p of the word that came next. `scale` = 1/B makes the gradients those of the loss
-#   *per text*.
-# - The *update* clips the gradient's norm, as in lesson 02, and subtracts the learning rate times
-#   the gradient from the weights.
+# The training step adds three things. Before the recurrence, each word becomes its row of E. After
+# it, the *output layer* turns each state into a probability p for each of the V words; the loss is
+# −log p of the word that came next. (`scale` = 1/B makes the gradients those of the loss *per
+# text*.) The *update* clips the gradient's norm, as in lesson 02, and takes a step of SGD.
 
 
 # %% tags=["plain"]
@@ -192,9 +168,9 @@ print(gradcheck(small, xs, rng=np.random.default_rng(6)))
 class FirstWritten(Recurrence):
     """The whole training step, as you would first write it."""
 
-    E: Array  # (V, H)
-    d: Array  # (V,)
-    S: Array  # (V, H)
+    E: Array  # (V, H): a row for each input word
+    d: Array  # (V,): bias of the output layer
+    S: Array  # (V, H): a row for each word that may come next
 
     def softmax_loss(self, z, wanted, scale):
         """z (N, V) without its bias → Σ −log p[wanted], ∂(scale · loss)/∂z."""
@@ -239,8 +215,8 @@ class FirstWritten(Recurrence):
 # %% [markdown]
 # ## Check
 #
-# Check every gradient, again in float64, with tiny sizes that are all different. `gradcheck` needs
-# a `forward` and a `backward`. Our model computes both in one call, so `check` makes it twice.
+# `gradcheck` needs a `forward` and a `backward`. Our model computes both in one call, so `check`
+# makes this call twice. Again, the sizes are tiny, and all different.
 
 
 # %%
@@ -253,7 +229,7 @@ def created(kind, V, H, dtype=np.float32):
 
 # %%
 def check(kind):
-    """Check all gradients with T = 4, B = 3, H = 2, V = 7; → the report."""
+    """The report of a gradient check with T = 4, B = 3, H = 2, V = 7."""
     model = created(kind, 7, 2, np.float64)
     words = np.random.default_rng(3).integers(7, size=(2, 4, 3))
 
@@ -283,22 +259,9 @@ keep_freed_memory()
 print_profile(created(FirstWritten, V, H), inputs, targets, 15)
 
 # %% [markdown]
-# The seven changes, each explained below:
+# A change can hardly save more than its part takes. Which part would you change first, and how?
 #
-# | change | version | part | what is new |
-# |---|---|---|---|
-# | 1 | `InputsAtOnce` | forward | one product for the inputs of all time steps |
-# | 2 | `WeightsAtOnce` | backward | one product for each weight gradient, after the loop |
-# | 3 | `WordsAtOnce` | predict | products, softmax and loss of all time steps at once |
-# | 4 | `CompiledGates` | forward, backward | all gates of a time step in one compiled loop |
-# | 5 | `OnePassSoftmax` | predict | softmax, loss and gradient in one pass, in place |
-# | 6 | `OnePassUpdate` | update | one pass once the norm is known |
-# | 7 | `UInPanels` | forward, backward | the recurrent weights in panels, groups of columns |
-#
-# A change can hardly save more than its part takes. A second guess: which change will save most,
-# and which least?
-#
-# From here on, one check per version is enough: **each version must give what the previous version
+# The first version has passed its gradient check. So **each version must give what the previous one
 # gave**, up to the rounding of float32. We compare the loss, every gradient, and the weights after
 # two updates, because one update would not reveal a gradient that is never reset to 0.
 
@@ -330,13 +293,10 @@ def check_same(kind, before):
 
 
 # %% [markdown]
-# To time a change, `in_turns` runs both versions once per round, in a random order. If the machine
-# is busy for a while, it slows both alike. **BLAS**, the library that computes NumPy's products,
-# has one thread here, and we measure the CPU time of this thread. Each round gives a saved time and
-# a ratio, and we print the medians. The brackets have the ratios' range without the lowest and
-# highest tenth. If this range is above 1, the verdict is `faster`; if below, `slower`; otherwise,
-# `too close to tell`. Compare milliseconds only within a cell, because the machine's speed may
-# change. Ratios change less.
+# To time a change, `in_turns` runs both versions once per round, in a random order. So a machine
+# that is busy for a while slows both alike. We print the median of the saved times and of the
+# ratios. The brackets have the ratios' range without the lowest and highest tenth. If this range is
+# above 1, the verdict is `faster`; if below, `slower`; otherwise, `too close to tell`.
 
 
 # %%
@@ -354,14 +314,26 @@ def time_change(kind, before):
 
 
 # %% [markdown]
-# ## 1. The input products do not need the state
+# ## 1. Which products can leave the loops?
 #
-# Which product in the loop waits for nothing? x_t W does not depend on the state. So all T · B rows
-# of x can go through W in one product, before the first time step. Only h_{t−1} U has to wait.
+# The recurrence makes six products per time step. Look at the diagram: which of them need a result
+# of another time step?
+#
+# Only the two dashed ones, h_{t−1} U and da_t Uᵀ. The inputs are known from the start, so all x_t W
+# can be computed before the forward loop. The other three need da_t. If we keep every da_t, they
+# can be computed after the backward loop:
+#
+#     ∂L/∂W = Σ_t x_tᵀ da_t = Xᵀ dA          X (T · B, H), dA (T · B, 4H): all t, row under row
+#     ∂L/∂U = Σ_t h_{t−1}ᵀ da_t
+#     ∂L/∂b = Σ_t da_t                       dX = dA Wᵀ
+#
+# Stack the rows of all time steps, and one product sums over texts and time steps together.
+#
+# > **Exercise.** Write these products first: `numpy-attention exercise start weights-at-once`.
 
 
 # %% tags=["plain"]
-class InputsAtOnce(FirstWritten):
+class WeightsAtOnce(FirstWritten):
     def forward(self, xs):
         of_inputs = as_rows(xs) @ self.W + self.b              # (T · B, 4H)
         h = np.zeros_like(xs[0])
@@ -375,57 +347,6 @@ class InputsAtOnce(FirstWritten):
         hs = np.stack(hs)                           # (T + 1, B, H): the first one is 0
         return hs[1:], (xs, hs, kept)
 
-
-check_same(InputsAtOnce, FirstWritten)
-print(f"W takes {4 * H * 4 * H / 1e3:.0f} KB")
-# six of the nine products are as large as x W, and three as large as h Sᵀ
-share = 4 * H / (6 * 4 * H + 3 * V)
-print(f"the products x W have {100 * share:.0f}% of the multiplications in matrix products")
-
-# %% [markdown]
-# What is there to gain? A product of 20 rows fetches W and uses each of its numbers 20 times, but a
-# product of 400 rows uses it 400 times. Expect little all the same, because the products x W have
-# only 6% of the multiplications. And a core has a small, fast memory, often of one or two
-# megabytes: a **cache**, unrelated to the `cache` of a backward pass. W fits into it, so fetching W
-# again is cheap.
-
-
-# %% tags=["training"]
-def time_products(M, name):
-    """Print the times of T products of B rows with M, and of one product of T · B rows."""
-    rows = np.random.default_rng(8).standard_normal((T * B, len(M)), np.float32)
-    ms = medians(in_turns({"small": lambda: [x @ M for x in np.split(rows, T)],
-                           "large": lambda: rows @ M}, 35, np.random.default_rng(9)))
-    print(f"{name}: {T} products of {B} rows {ms['small']:.1f} ms, one of {T * B} rows "
-          f"{ms['large']:.1f} ms")
-
-
-W = np.random.default_rng(7).standard_normal((H, 4 * H), np.float32)
-time_products(W, "x W")
-time_change(InputsAtOnce, FirstWritten)
-
-# %% [markdown]
-# One large product is faster than twenty small ones (section 7 shows why). But the difference is
-# about a hundredth of the step, so we cannot even be sure that change 1 saves anything.
-#
-# ## 2. The weight gradients can wait
-#
-# Which products of the backward loop are not needed by another time step? Step t − 1 needs only one
-# product of step t: da_t Uᵀ. If we keep every da_t, the others can be computed after the loop:
-#
-#     ∂L/∂W = Σ_t x_tᵀ da_t = Xᵀ dA          X (T · B, H), dA (T · B, 4H): all t, row under row
-#     ∂L/∂U = Σ_t h_{t−1}ᵀ da_t
-#     ∂L/∂b = Σ_t da_t                       dX = dA Wᵀ
-#
-# Stack the rows of all time steps, and one product sums over texts and time steps together. In the
-# loop, each `grads.W += …` made four passes over an array as large as W: it wrote the product, read
-# it again, read `grads.W`, and wrote the sum.
-#
-# > **Exercise.** Write it before you read on: `numpy-attention exercise start weights-at-once`.
-
-
-# %% tags=["plain"]
-class WeightsAtOnce(InputsAtOnce):
     def backward(self, dhs, cache, grads):
         xs, hs, *_ = cache
         da = as_rows(self.back_in_time(dhs, cache))            # (T · B, 4H)
@@ -447,23 +368,9 @@ class WeightsAtOnce(InputsAtOnce):
         return np.stack(das[::-1])
 
 
-check_same(WeightsAtOnce, InputsAtOnce)
-# 4 bytes · T steps · 4 passes over W and U
-print(f"inside the loop, the sums moved {4 * T * 4 * 2 * H * 4 * H / 1e6:.0f} MB per training step")
+check_same(WeightsAtOnce, FirstWritten)
 
 # %% [markdown]
-# 102 MB sound expensive, but change 2 also replaces small products with large ones. Which of the
-# two saves more? We time the products x_tᵀ da_t with and without their sum, and da_t Wᵀ.
-
-# %% tags=["training"]
-time_sums(T, B, H, 4 * H, "xᵀ da")
-time_products(W.T, "da Wᵀ")
-time_change(WeightsAtOnce, InputsAtOnce)
-
-# %% [markdown]
-# The sum for W costs the difference of the first two times. Twice that, for W and U, is little. The
-# products da_t Wᵀ need no sum, yet making twenty instead of one costs more.
-#
 # The array hs has T + 1 states, and da has T steps. Which T states does the gradient of U need?
 # This is an easy mistake:
 
@@ -480,22 +387,33 @@ class OneOff(WeightsAtOnce):
 
 
 wrong = created(OneOff, 7, 2, np.float64)
-# the recurrence by itself, which the report can follow line by line
 report = caught(lambda: gradcheck(wrong, xs, rng=np.random.default_rng(6)))
 
 # %% [markdown]
 # All shapes are right, yet the gradient of U is wrong. Each step multiplied U by the state *before*
-# it, so the gradient needs hs[:-1]. The report names the line, but does not try hs[:-1] there.
+# it, so the gradient needs hs[:-1]. The report names the line, but does not try this slice.
 #
-# ## 3. All words at once
+# One product of 400 rows has as many multiplications as twenty products of 20 rows. Does it save
+# time all the same?
+
+# %% tags=["training"]
+W = np.random.default_rng(7).standard_normal((H, 4 * H), np.float32)
+time_products(T, B, W, "x W")
+time_products(T, B, W.T, "da Wᵀ")
+time_change(WeightsAtOnce, FirstWritten)
+
+# %% [markdown]
+# The large products are faster. For x W, this is only about a hundredth of the step. But why is
+# there a difference at all? And does da Wᵀ lose more on your machine, too? Section 5 finds out.
+#
+# ## 2. All words at once
 #
 # Must the output layer be in the loop? No state depends on h_t Sᵀ, and in the backward pass, the
 # output layer needs nothing from the recurrence. So it can take all T · B states at once.
 #
-# > **Exercise.** Write this version before you look at the next cell. Only `predict` is new: a
-# > subclass of `WeightsAtOnce`, in five lines and without a loop. You need `as_rows(hs)`, which is
-# > hs as (T · B, H), and `self.softmax_loss`, which takes any number of rows. Test it with
-# > `check_same`.
+# > **Exercise.** Write this version before you look at the next cell: a subclass of
+# > `WeightsAtOnce` with a new `predict`, in five lines and without a loop. `as_rows(hs)` is hs as
+# > (T · B, H), and `self.softmax_loss` takes any number of rows. Test it with `check_same`.
 
 
 # %%
@@ -509,37 +427,44 @@ class WordsAtOnce(WeightsAtOnce):
 
 
 check_same(WordsAtOnce, WeightsAtOnce)
-# 4 bytes · T steps · 4 passes over S
-moved = 4 * T * 4 * V * H
-print(f"S takes {4 * V * H / 1e6:.1f} MB; inside the loop, the sums moved {moved / 1e6:.0f} MB")
 millions = T * B * V / 1e6
 print(f"z has {millions:.1f} million numbers, which take {4 * millions:.1f} MB")
+# 4 bytes · T steps · 4 passes over S
+print(f"inside the loop, the sums moved {4 * T * 4 * V * H / 1e6:.0f} MB")
 
 # %% [markdown]
-# S is almost four times as large as W or U. Which costs more in the loop, the sums dz_tᵀ h_t, which
-# moved 192 MB, or the small products h_t Sᵀ and dz_t S? (The price of having no loop: z exists for
-# all time steps at once, see question 4.)
+# The price is memory: z exists for all time steps at once (question 4).
+#
+# What was slow in the loop? There are two suspects. Each `grads.S += …` made four passes over an
+# array as large as S: it wrote the product, read it again, read `grads.S`, and wrote the sum. In a
+# training step, this moved 192 MB. The other suspect is the small products. Which costs more?
 
 # %% tags=["training"]
 S = np.random.default_rng(7).standard_normal((V, H), np.float32)
 time_sums(T, B, V, H, "dzᵀ h")
-time_products(S.T, "h Sᵀ")
-time_products(S, "dz S")
+time_products(T, B, S.T, "h Sᵀ")
+time_products(T, B, S, "dz S")
 time_change(WordsAtOnce, WeightsAtOnce)
 
 # %% [markdown]
-# Again, small products cost more than sums. Together, their extra times are more than two thirds of
-# what change 3 saves, and h_t Sᵀ alone is about half.
+# The sums cost less. Most was lost in the small products, above all in h_t Sᵀ.
 #
-# ## 4. One compiled loop for all gates
+# ## 3 and 4. One pass
 #
-# Each of the two loops now contains one product and the gates. The gates of a time step make some
-# fifty NumPy calls, and nearly every call makes a new array. That is a thousand calls per training
-# step. Guess how many per cent of the time you save without them.
+# What is slow apart from the products? NumPy makes a pass over its arrays for each operation. Three
+# parts of the step have many operations:
 #
-# Here we leave pure NumPy: numba compiles a Python loop to machine code. Such a compiled inner loop
-# is a **kernel**. This one computes everything for one number before it goes on to the next, so
-# intermediate results need no arrays.
+# - **The gates** make some fifty NumPy calls per time step, a thousand per training step.
+# - **The softmax and its loss** go over z, which has 1.2 million numbers.
+# - **The update** goes over 1.5 million weights.
+#
+# How much can a single pass save? For the gates, guess how many per cent. For the other two, count
+# reads and writes. `z + d` reads each number of z and writes a new one, which makes two, and `max`
+# makes one. Count the rest of `softmax_loss`, and then `train_step` per weight, without
+# `loss_and_grad`. Which of the two will save more?
+#
+# Here we leave pure NumPy: numba compiles a Python loop to machine code, a **kernel**. This one
+# computes all gates of one number before it goes on to the next.
 
 
 # %%
@@ -562,9 +487,8 @@ def lstm(a, c, h_next, c_next):
 
 
 # %% [markdown]
-# The library's `lstm_backward` does the same for the lines of `gates_backward`. The new version
-# makes the arrays for all time steps before the loop, and step t writes its part of them. The
-# method `times` returns the function that multiplies by U, which change 7 will replace.
+# The library's `lstm_backward` does the same for `gates_backward`. Change 5 will replace the method
+# `times`.
 
 
 # %% tags=["plain"]
@@ -600,19 +524,9 @@ class CompiledGates(WordsAtOnce):
 check_same(CompiledGates, WordsAtOnce)
 
 # %% [markdown]
-# ## 5 and 6. One pass over large arrays
-#
-# The arrays of the gates take 16 KB each, so they stay in the cache. The arrays outside the loops
-# are too large for it: z has 1.2 million numbers, and the update goes over 1.5 million weights. So
-# the next two changes make fewer passes over them. Before we time all three changes:
-#
-# - Count the reads and writes per number of z in `softmax_loss`. (`z + d` reads each number and
-#   writes a new one, which makes two, and `max` makes one.)
-# - Count those per weight in `train_step`, without `loss_and_grad`.
-# - Predict whether change 5 or 6 saves more.
-#
-# Change 5: a single row of z takes only 12 KB. So this kernel does everything to one row while the
-# row is in the cache, and overwrites it with its gradient.
+# Change 4 starts with the softmax. A core has a small, fast memory, which is also called a
+# **cache**. It may be too small for the 4.8 MB of z, but not for the 12 KB of a row. So this kernel
+# does everything to one row before it goes on to the next, and overwrites it with its gradient.
 
 
 # %%
@@ -640,11 +554,9 @@ class OnePassSoftmax(CompiledGates):
         return losses.sum(), z                              # z has become ∂(scale · loss)/∂z
 
 
-check_same(OnePassSoftmax, CompiledGates)
-
 # %% [markdown]
-# Change 6: the norm needs no new array, because `g @ g` is the sum of the squares. Once the norm is
-# known, one pass is enough for the rest: instead of clipping the gradient, we lower the rate.
+# In the update, `g @ g` is the sum of the squares. Once the norm is known, one pass is enough:
+# instead of clipping the gradient, we lower the rate.
 
 
 # %%
@@ -657,7 +569,7 @@ def sgd(w, g, rate):
 
 
 # %%
-class OnePassUpdate(OnePassSoftmax):
+class OnePass(OnePassSoftmax):
     def train_step(self, inputs, targets, grads):
         """grads must be 0 before the step, and is 0 after it."""
         loss = self.loss_and_grad(inputs, targets, grads)
@@ -666,44 +578,40 @@ class OnePassUpdate(OnePassSoftmax):
         return loss
 
 
-check_same(OnePassUpdate, OnePassSoftmax)
-print(f"the update changes {created(OnePassUpdate, V, H).size / 1e6:.1f} million weights")
+check_same(OnePass, CompiledGates)
+print(f"the update changes {created(OnePass, V, H).size / 1e6:.1f} million weights")
 
 # %% tags=["training"]
 time_change(CompiledGates, WordsAtOnce)
 time_change(OnePassSoftmax, CompiledGates)
-time_change(OnePassUpdate, OnePassSoftmax)
+time_change(OnePass, OnePassSoftmax)
 
 # %% [markdown]
-# Change 4 avoids a thousand calls but saves only a few per cent, probably because the arrays of
-# these calls stay in the cache. For the other two, these are the reads and writes, in the order of
-# the lines:
+# Change 3 removes a thousand calls, but saves only a few per cent. For the two parts of change 4,
+# these are the reads and writes, in the order of the lines:
 #
 # | per | first version | one pass |
 # |---|---|---|
 # | number of z | 2 + 1 + 2 + 2 + 1 + 2 + 2 + 2 = 14 | 2 |
 # | weight | 1 + 3 + 2 + 2 + 3 = 11 | 1 + 4 = 5 |
 #
-# Change 5 avoids 12 for each of 1.2 million numbers, and change 6 avoids 6 for each of 1.5 million:
-# 14 million against 9 million. So change 5 should save more. How much more, the count cannot say,
-# because it leaves out e^x.
+# The softmax avoids 12 for each of 1.2 million numbers, the update 6 for each of 1.5 million: 14
+# million against 9 million. So the softmax should save more. Does it, on your machine?
 #
-# ## 7. Few rows at full speed
+# ## 5. Few rows at full speed
 #
-# Two products are left in the loops: h_{t−1} U and da_t Uᵀ. Are they as fast as they could be?
+# Why is one large product faster than twenty small ones?
 #
-# BLAS does not read U where it is. It first copies U into the order in which its inner loop reads
-# it. This **packing** takes the same time for any number of rows. With 400 rows it hardly matters,
-# but twenty products of 20 rows pack U twenty times. (Before changes 1 to 3, they also packed W, Wᵀ
-# and S twenty times.)
+# NumPy leaves its products to a library, **BLAS**. Before BLAS multiplies by a matrix, it copies
+# the matrix into the order in which its inner loop reads it. This **packing** takes as long for 20
+# rows as for 400. Twenty small products pack the matrix twenty times, and the loops still do this
+# with U and Uᵀ.
 #
-# The NumPy that pip installs on Linux uses OpenBLAS. For processors with AVX-512, instructions for
-# sixteen float32 numbers at once, it has kernels that do not pack. It uses them for products of at
-# most 10⁶ multiplications.
+# Can one multiply without packing? The NumPy that pip installs on Linux uses OpenBLAS. On
+# processors with AVX-512, OpenBLAS does not pack for products of at most 10⁶ multiplications.
 #
-# To see this limit, multiply ten rows by a matrix of 200 rows with more and more columns. Each
-# multiplication counts as two operations, because of its addition. A last guess: at how many
-# columns must the speed drop?
+# Can you see this limit? Multiply ten rows by a matrix of 200 rows with more and more columns. At
+# how many columns must the speed drop?
 
 # %%
 SMALL = 10**6       # a product is small up to this many multiplications
@@ -719,17 +627,17 @@ show(draw_columns(rates, SMALL // (10 * H)), "14_columns")
 
 # %% [markdown]
 # 10 · 200 · 500 is 10⁶. If your speed does not drop there, your BLAS has no such limit, and change
-# 7 may save nothing.
+# 5 may save nothing.
 #
-# The products in our loops have 20 · 200 · 800 = 3,200,000 multiplications: too many. But a column
-# of r M depends on only one column of M. So cut M, which is U or Uᵀ, into P groups of columns,
-# the **panels**. By hand, with two panels M₁ and M₂:
+# Our h_{t−1} U has 20 · 200 · 800 = 3,200,000 multiplications: too many. But each column of r M
+# depends on only one column of M. So we can cut M into groups of columns, the **panels**. By hand,
+# with two panels M₁ and M₂:
 #
 #     r = [1 2]    M = [1 2 | 3 4]    r M₁ = [11 14]    r M₂ = [17 20]
 #                      [5 6 | 7 8]    r M = [r M₁, r M₂] = [11 14 17 20]
 #
-# With four panels, each product has 800,000 multiplications, and BLAS packs nothing. The panels are
-# stacked in one array, so one call of `np.matmul` computes all products.
+# With four panels of U, each product has 800,000 multiplications, and BLAS packs nothing. One call
+# of `np.matmul` computes all four, because the panels are stacked in one array.
 
 
 # %% tags=["plain"]
@@ -752,39 +660,54 @@ class Panels:
 
 
 # %%
-U = normal((H, 4 * H), np.float32)
-for name, M in (("U", U), ("Uᵀ", U.T)):
-    r = normal((B, len(M)), np.float32)
-    panels = Panels(M, B)
-    assert np.allclose(panels.times(r), r @ M, atol=1e-3)
-    print(f"{name} {M.shape} in panels {panels.panels.shape} gives the same product")
+r = normal((B, H), np.float32)
+M = normal((H, 4 * H), np.float32)
+panels = Panels(M, B)
+assert np.allclose(panels.times(r), r @ M, atol=1e-3)
+print(f"M {M.shape} in panels {panels.panels.shape} gives the same product")
+
+# %% [markdown]
+# Back to the small products. Wᵀ and Sᵀ are transposed views, so the numbers of a row are far apart
+# in memory. Copy them once, row by row, and packing should take less time. Cut them into panels,
+# and it should take none.
+
+# %% tags=["training"]
+W_T = W.T.copy()
+S_T = S.T.copy()
+time_products(T, B, W.T, "da Wᵀ",
+              {"copied": lambda x: x @ W_T, "in panels": Panels(W.T, B).times})
+time_products(T, B, S.T, "h Sᵀ",
+              {"copied": lambda x: x @ S_T, "in panels": Panels(S.T, B).times})
+
+# %% [markdown]
+# If your BLAS has the limit, the panels take little more time than the large product. So the lost
+# time went into packing, most of it into packing a *transposed* matrix. Do panels of U and Uᵀ help
+# in the loops?
 
 
 # %%
-class UInPanels(OnePassUpdate):
+class UInPanels(OnePass):
     def times(self, M, rows):
         return Panels(M, rows).times
 
 
-check_same(UInPanels, OnePassUpdate)
-check_same(UInPanels, FirstWritten)         # seven small differences could have added up
+check_same(UInPanels, OnePass)
+check_same(UInPanels, FirstWritten)         # five small differences could have added up
 print(check(UInPanels))
 
 # %% tags=["training"]
-time_change(UInPanels, OnePassUpdate)
+time_change(UInPanels, OnePass)
 
 # %% [markdown]
-# The products in the loops have only a small part of all operations (question 3), but packing made
-# them expensive.
-#
 # ## How close did we come?
 #
-# Which products must every version compute? Each product y = r M of the forward pass needs two more
-# in the backward pass, dr = dy Mᵀ and dM = rᵀ dy. The floor computes all of these and nothing else,
-# with panels in the loop.
+# The floor has all nine products and nothing else, with panels in the loop.
 
 
 # %%
+U = normal((H, 4 * H), np.float32)
+
+
 def shapes_of_products(B):
     """The products of a training step as (rows, inner, columns)."""
     N = T * B
@@ -806,11 +729,10 @@ def products(B):
 
 
 # %% [markdown]
-# Now time all eight versions and the floor in the same rounds. The last column is recorded.
+# Now time all six versions and the floor in the same rounds. The last column is recorded.
 
 # %%
-VERSIONS = (FirstWritten, InputsAtOnce, WeightsAtOnce, WordsAtOnce, CompiledGates, OnePassSoftmax,
-            OnePassUpdate, UInPanels)
+VERSIONS = (FirstWritten, WeightsAtOnce, WordsAtOnce, CompiledGates, OnePass, UInPanels)
 
 # %% tags=["training"]
 names = [kind.__name__ for kind in VERSIONS]
@@ -824,35 +746,26 @@ title = (f"From {ms[names[0]] / floor:.2f} to {ms[names[-1]] / floor:.2f} times 
 show(draw_waterfall(seconds, names, title), "14_waterfall")
 
 # %% [markdown]
-# How do your guesses compare with this table? On the EPYC (last column), and probably on your
-# machine, the first version takes about twice as long as the floor, change 1 saves nothing, and
-# change 3 saves most, as the profile suggested: `predict` takes the largest share.
+# How do your guesses compare with this table? On the EPYC, and probably on your machine, the first
+# version takes about twice as long as the floor. Change 2 saves most, as the profile suggested:
+# `predict` takes the largest share.
 #
-# The table and the lines above were measured minutes apart, so trust no difference of a few per
-# cent: change 4 may be `faster` in its line and grey in the figure.
-#
-# *How close?* To about 1.2 times the floor on the EPYC. What is left above the floor is the
-# softmax, the update, the gates, the rows of E, and Python between the calls. To save more than
-# that, you need faster, smaller or fewer products.
-#
-# What each change saves depends on the model (question 5), and on the order of the changes: a loop
-# that is gone cannot be made faster (question 1).
+# On the EPYC, the last version takes about 1.2 times as long as the floor. The gates, the softmax,
+# the update, the rows of E, and Python are left. To go below the floor, you need faster, smaller or
+# fewer products.
 
 # %% [markdown]
 # ## Where you are now
 #
-# This is the end of the course, except for the optional lesson 15, on local attention. It began
-# with six words and a pencil: scores, weights, an average. You have derived and checked the
-# gradients of these three steps, and of everything around them. And again and again, a measurement
-# contradicted what seemed obvious:
+# This is the end of the course, except for two optional lessons: 15, on local attention, and 16, on
+# norms and residual connections. It began with six words and a pencil: scores, weights, an
+# average. You have derived and checked the gradients of these three steps, and of everything around
+# them. And again and again, a measurement contradicted what seemed obvious:
 #
-# - An LSTM learnt nothing over 16 steps until its forget gate started open. A fixed vector failed
-#   at 8 symbols, but not because its gradient vanished.
-# - Before the word was known, a heatmap was little better than the diagonal. And a score that read
-#   no source word translated.
-# - Scrambled heads passed the gradient check. A broken beam search beat greedy search in BLEU.
-# - On the Bible, a control without attention did about as well. An uncut state with fewer
-#   parameters did better than the best cut. And sharp attention did not need distance.
+# - A fixed vector failed at 8 symbols, but not because its gradient vanished.
+# - A score that read no source word translated.
+# - Scrambled heads passed the gradient check, and a broken beam search beat greedy search in BLEU.
+# - Moving 192 MB cost less than reading a matrix in the wrong order.
 #
 # Now read the papers again, and then the code of this library.
 
@@ -864,8 +777,8 @@ show(draw_waterfall(seconds, names, title), "14_waterfall")
 # | all words at once | one large matrix product (GEMM) instead of many |
 # | the floor | lower bound; GEMM-only time |
 # | panels | column blocks of the weights |
-# | gates in one loop | kernel fusion |
-# | how often a number is used after it has been fetched | arithmetic intensity |
+# | one pass | kernel fusion |
+# | range without the lowest and highest tenth | 10th to 90th percentile |
 #
 # (The [glossary](../docs/site/glossary.md) has the terms of the other lessons.)
 #
@@ -879,25 +792,26 @@ show(draw_waterfall(seconds, names, title), "14_waterfall")
 # | `as_rows` | (T, B, …) as (T · B, …) |
 # | `gradcheck` | compares a backward pass with central differences |
 # | `randomize` | gives every parameter random values |
-# | `elementary` | e^x, tanh and σ of one number, maximum and sum of a row, for use in a kernel |
-# | `lstm_backward`, compiled | the backward pass of all gates of a time step |
+# | `elementary` | e^x, tanh and σ of a number, maximum and sum of a row, for kernels |
+# | `lstm_backward` | compiled backward pass of a time step's gates |
 # | `keep_freed_memory` | keeps freed memory for new arrays |
-# | `plotting` | diagrams, colours, pictures as files |
+# | `plotting` | diagrams, colours, pictures |
 
 # %% [markdown]
 # ## Questions
 #
-# 1. Make change 5 in the first version, inside the loop, with 20 rows per call. Does it save more
-#    there than after change 4, or less? Why?
+# 1. Use `cross_entropy` in the first version, inside the loop, with 20 rows per call. Does it save
+#    more there than after change 3, or less? Why?
 # 2. Why can h_{t−1} U never be computed for all t at once, although a Transformer's products can?
 #    Which products of lesson 06's decoder have to stay in its loop?
-# 3. Count the operations of a training step from `shapes_of_products`. What share of them is in the
-#    output layer, and what share in the loop? For which V are the two equal?
-# 4. What does version 7 keep in memory for its backward pass? Which of these arrays grow with T,
+# 3. Count the operations of a training step from `shapes_of_products`. (A multiplication and its
+#    addition are two.) What share of them is in the output layer, and what share in the loop? For
+#    which V are the two equal?
+# 4. What does version 5 keep in memory for its backward pass? Which of these arrays grow with T,
 #    and which with V? With 10,000 words and T = 500, what would you make smaller first?
 # 5. Take V = 200: letters, not words. Predict first: how far is the first version from the floor,
 #    and which change saves most?
 # 6. Name a mistake that `check_same` misses, and one that it finds but a gradient check misses.
-# 7. The library's `LanguageModel` has all seven changes, and it also handles padding and layers.
+# 7. The library's `LanguageModel` has all five changes, and it also handles padding and layers.
 #    Give it the weights of `UInPanels`, compare loss and gradients, and time both. What does the
 #    generality cost?

@@ -4,13 +4,13 @@
 # **You will be able to** write a window that learns where to look, test explanations of a training
 # that fails, and write input feeding.
 #
-# **Needs:** lesson 07. No lesson needs this one. **Time:** 30 minutes to read, about 10 of them for
-# part B; about a minute to run.
+# **Needs:** lesson 07. No lesson needs this one. **Time:** 30 minutes to read, 10 of them for
+# part B; less than a minute to run.
 #
 # In Luong, Pham & Manning's (2015) **local attention**, the decoder looks only into a *window* of
 # the source: the positions at most **D** away from a centre p. The state predicts p for each target
-# word, so the window has to learn where to look. With one seed it soon contains most of the right
-# words. With another it contains fewer of them than before training. Why?
+# word, so the window has to learn where to look. With one seed it does. With another it ends up
+# worse than before training. Why?
 
 # %%
 print("Lesson 15: local attention and input feeding", flush=True)
@@ -18,8 +18,8 @@ print("Lesson 15: local attention and input feeding", flush=True)
 from dataclasses import dataclass
 
 import numpy as np
-from course import caught, show
-from local_parts import (centres_of, check_same_decoder, check_same_look, draw_pull, print_window,
+from course import caught, show, with_bug
+from local_parts import (check_same_decoder, check_same_look, draw_centres, draw_pull, print_window,
                          train_window)
 from luong_parts import print_recorded
 
@@ -35,36 +35,33 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## Two seeds
 #
-# We train two translators with the score `general` and a window of D = 2 on the `grammar-en-fr` of
-# lesson 07. They differ only in their seed. The next cell prints p for each target word of one test
-# pair.
+# We train two translators on the `grammar-en-fr` of lesson 07, with the score `general` and D = 2.
+# For each sure link (lesson 07), call its source word the *right word*. The figure compares p with
+# the position of the right word, in test sentences of length S = 9 (with `</s>`). If the window has
+# learned to look, the points are near the diagonal. Guess: if it has not, do they lie around the
+# middle, everywhere, or somewhere else?
 
 # %% tags=["training"]
 pairs = load_parallel("grammar-en-fr", "train", np.random.default_rng(3), 8_000)
 test = load_parallel("grammar-en-fr", "test", np.random.default_rng(4), 400)
-pair = next(pair for pair in test if "blue student" in " ".join(pair.source))
-print("source:", *pair.source, "</s>\ntarget:", *pair.target, "</s>")
-print("after one epoch of training:")
 trained = {}
 for seed in (1, 2):
     trained[seed] = train_window(pairs, seed, LocalPredictive)
-    print(f"  seed {seed}: p =", *(f"{p:4.1f}" for p in centres_of(trained[seed], pair)))
-print("recorded after five epochs, exactly right: seed 1: 16 to 36%, seed 2: about 99%\n"
-      "  (a range: different processors)")
+titles = {f"seed {seed}, after one epoch": trained[seed] for seed in trained}
+show(draw_centres(titles, test), "15_seeds")
+print("recorded after five epochs, sentences exactly right: seed 1: 36%, seed 2: 99%")
 
 # %% [markdown]
-# With seed 2, p lies inside the sentence, but with seed 1 each p has run to an end of its range: to
-# 0, or to S = 9 (with `</s>`). After five epochs, most of its translations are wrong. Why? Write
-# down a guess. The gradient of p will suggest an answer, and an experiment will test it.
+# Seed 2 follows the diagonal. With seed 1, nearly every p has run to an end of its range: to 0, or
+# to S. Four more epochs do not save it. What has pushed p to the ends? Let us see what moves p.
 #
 # ## Forward
 #
 # ### `local-m`: a window that slides along
 #
-# The simpler of the paper's two windows predicts nothing. A word and its translation are often at
-# nearly the same position, so in **`local-m`**, m for monotonic, the window moves on by one
-# position with each target word: p = min(t, S − 1). The backward pass needs nothing new, because
-# the softmax's de, α ∘ (dα − α · dα), is 0 where α is 0.
+# Does p have to be predicted at all? A word and its translation are often at nearly the same
+# position. So in **`local-m`**, m for monotonic, the window moves on by one position with each
+# target word: p = min(t, S − 1).
 #
 # | symbol | shape | what it is |
 # |---|---|---|
@@ -114,14 +111,15 @@ for t in (0, 1, 2, 3, 5):
 # %% [markdown]
 # ### `local-p`: a window that is predicted
 #
-# Because translations also reorder words, **`local-p`**, p for predictive, computes p from the
-# state, as a real number such as 2.3, with a small tanh layer and a sigmoid:
+# But *blue student* becomes *étudiant bleu*: translations also reorder words. Can the state choose
+# the centre? In **`local-p`**, p for predictive, a small tanh layer and a sigmoid compute p, a real
+# number such as 2.3:
 #
 #     r = s_t W_p      x = tanh(r)      z = x · v_p      p = S sigmoid(z)
 #
-# With the window alone, a small change of p usually moves no word in or out, so no weight changes,
-# and p gets no gradient. Therefore the weights are also multiplied by a bell around p, which
-# changes smoothly with p:
+# How can p get a gradient? A small change of p usually moves no word into or out of the window, so
+# no weight changes. Therefore the weights are also multiplied by a bell around p, which moves
+# smoothly with p:
 #
 #     g_j = exp(−(j − p)² / 2σ²)      σ = D / 2
 #     α_j = β_j g_j                   β: the softmax over the window
@@ -164,16 +162,15 @@ print(f"α adds up to only {alpha.sum():.2f}")
 # %% [markdown]
 # ## Backward
 #
-# The slope of the bell gives p its gradient:
+# Which way does a word move p? The slope of the bell gives p its gradient:
 #
 #     ∂g_j/∂p = g_j (j − p) / σ²
 #     ∂α_j/∂p = β_j ∂g_j/∂p = α_j (j − p) / σ²            β does not depend on p
 #     dp      = Σ_j dα_j α_j (j − p) / σ²
 #
-# An update goes *against* dp. So each word pulls p towards itself if its dα_j is negative, and
-# pushes it away if dα_j is positive. How hard it does so depends on three things: dα_j, the word's
-# weight, and its distance from p. Guess: which of the six positions above moves p most, and which
-# way?
+# An update goes *against* dp. So a word pulls p towards itself if its dα_j is negative, and pushes
+# p away if dα_j is positive. The strength depends on dα_j, the word's weight, and its distance from
+# p. Guess: which of the six positions above moves p most, and which way?
 
 
 # %%
@@ -190,12 +187,10 @@ assert np.allclose(terms.sum(), numeric)
 show(draw_pull(beta, alpha, terms, p, D), "15_pull")
 
 # %% [markdown]
-# Position 3 pulls hardest, to the right. Positions 1 and 2 push p to the right as well, because
-# they are to its left and their dα is positive. Position 5 has a large dα, but no weight: **a word
-# outside the window cannot pull**.
+# Position 3 pulls hardest, to the right. Position 5 has a large dα, but no weight: **a word outside
+# the window cannot pull**.
 #
-# From p, the gradient goes back through the sigmoid and the tanh layer. Only the slope of the
-# sigmoid is new:
+# Farther back, only the slope of the sigmoid is new:
 #
 #     ∂p/∂z = S sigmoid(z) (1 − sigmoid(z)) = p (1 − p / S)
 #
@@ -206,7 +201,7 @@ show(draw_pull(beta, alpha, terms, p, D), "15_pull")
 #     dz = dp · p (1 − p / S)      dv_p = dz x                  the sigmoid, the product
 #     dr = dz v_p ∘ (1 − x²)       dW_p = s_tᵀ dr               the tanh, the layer
 #
-# Because the state also *aims* the window, ds has one more term, dr W_pᵀ.
+# The state also *aims* the window, so ds has one more term, dr W_pᵀ.
 
 
 # %%
@@ -234,8 +229,8 @@ def local_p_backward(dc, dalpha, cache):
 
 
 # %% [markdown]
-# When a word enters or leaves the window, all weights jump. The gradient does not see the jump, but
-# a central difference may measure across it, so we first make sure that no word is at an edge.
+# When a word enters or leaves the window, the weights jump. So we first make sure that no word is
+# at an edge.
 
 # %%
 P = 5
@@ -244,7 +239,7 @@ v_p = rng.standard_normal(P)        # (P,)
 _, _, cache = local_p(s, M, W_p, v_p)
 p = cache[5]
 edge = np.abs(np.abs(positions - p) - D).min()
-assert edge > 1e-3, "a word is at an edge of the window, where there is no derivative"
+assert edge > 1e-3
 print(f"p = {p:.2f}; no word is nearer than {edge:.2f} to an edge of the window")
 
 
@@ -266,25 +261,11 @@ print("local-p: context, weights and all gradients are equal to the library's")
 # ### What a bug looks like
 #
 # The slope p (1 − p / S) is S / 4 in the middle of a sentence and 0 at both ends. `held` is
-# `local_p_backward` with S / 4 everywhere. Which of the inputs s, M, W_p and v_p (`input[0]` to
-# `input[3]`) get a wrong gradient?
-
+# `local_p_backward` with S / 4 everywhere. Guess: which of the inputs s, M, W_p and v_p (`input[0]`
+# to `input[3]`) get a wrong gradient?
 
 # %%
-def held(dc, dalpha, cache):
-    """local_p_backward, with S / 4 for ∂p/∂z."""
-    s, M, W_p, v_p, x, p, g, beta, alpha = cache
-    dalpha = M @ dc + dalpha
-    dbeta = dalpha * g
-    de = beta * (dbeta - beta @ dbeta)
-    dp = dalpha @ (alpha * (np.arange(len(M)) - p)) * 4 / D**2
-    dz = dp * len(M) / 4
-    dr = dz * v_p * (1 - x**2)
-    ds = de @ M + dr @ W_p.T
-    dM = np.outer(de, s) + np.outer(alpha, dc)
-    return ds, dM, np.outer(s, dr), dz * x
-
-
+held = with_bug(local_p_backward, "dp * p * (1 - p / len(M))", "dp * len(M) / 4", "held")
 report = caught(check, held)
 
 # %% [markdown]
@@ -292,19 +273,17 @@ report = caught(check, held)
 #
 # ## Is it the slope?
 #
-# Now seed 1 seems easy to explain: at both ends of the range of p the slope is 0, so W_p and v_p
-# hardly learn there, however hard the words pull.
+# At both ends the slope is 0, so W_p and v_p hardly learn there, however hard the words pull. Is
+# this why seed 1 fails?
 #
-# If the slope is the cause, training should succeed with a slope that is never 0. So we train with
-# a wrong gradient. The library computes the slope as S · `share` · (1 − `share`), and `HeldSlope`
-# sets the share to ½, which makes it S / 4. For each sure link (lesson 07), call its source word
-# the *right word*. We measure how often it is in the window. Guess: which of the two seeds learns
-# to look?
+# If so, it should help to train with the wrong gradient, whose slope is never 0. The library
+# computes the slope as S · `share` · (1 − `share`), and `HeldSlope` sets the share to ½. Guess:
+# which of the two seeds learns to look?
 
 
 # %%
 class HeldSlope(LocalPredictive):
-    """local-p with a wrong gradient: ∂p/∂z is S / 4 everywhere."""
+    """local-p with S / 4 for ∂p/∂z."""
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         cache = cache._replace(share=np.full_like(cache.share, 0.5))     # p / S
@@ -323,10 +302,9 @@ for seed in (1, 2):
 print("recorded for seed 1, true slope, after two epochs: 15% and 50%")
 
 # %% [markdown]
-# With the held slope, seed 1 learns to look: the window contains 94% of the right words. But seed
-# 2, which needed no help, now fails, with 70% of its p at an end. So a slope that is never 0 does
-# not prevent the failure. And with the true slope, p does not even stay at the ends: after two
-# epochs, only 15% of seed 1's p are there. Yet its window is no better than before training. So the
+# With the held slope, seed 1 learns to look: its window contains 94% of the right words. But seed
+# 2, which needed no help, now fails. And with the true slope, seed 1 is not even stuck: after two
+# epochs, only 15% of its p are at an end. Yet its window is no better than before training. So the
 # slope is not the explanation.
 
 # %% tags=["training"]
@@ -336,68 +314,74 @@ assert held_slope[1][1] > 0.8 and held_slope[2][1] < 0.5
 # %% [markdown]
 # ## Does p learn too early?
 #
-# At first, the rest of the model cannot translate, so the pulls say little about where the right
-# word is. Later they could, but by then that word may be outside the window, where it cannot pull.
-# If this is the cause, it should help to wait. With `wait=12`, W_p and v_p stay as they are in the
-# first 12 of the 125 updates of an epoch, and then learn like all other parameters.
-#
-# Guess twice: what have the first 12 updates done to p without waiting? And which of the two seeds
-# learns to look if p waits for them?
+# At first, the rest of the model cannot translate, so the pulls say little about the right word.
+# Later, the right word may be outside the window, where it cannot pull. How soon? An epoch has 125
+# updates. Guess where the p of both seeds are after 12.
 
 # %% tags=["training"]
 print("                               p within 0.5 of an end   right word in window")
-early = {}
-waited = {}
+titles = {}
+at_end = {}
 for seed in (1, 2):
-    early[seed] = print_window(f"seed {seed}, after 12 updates",
-                               train_window(pairs, seed, LocalPredictive, stop=12), test)
-    waited[seed] = print_window(f"seed {seed}, waits, after one epoch",
-                                train_window(pairs, seed, LocalPredictive, wait=12), test)
-print("recorded after five epochs, exactly right (question 3)\n"
-      "                              seed 1   seed 2   seed 3   seed 4   seed 5\n"
-      "  true slope                    36%      99%      30%      99%      99%\n"
-      "  slope held at S / 4           99%      11%      90%       7%      97%\n"
-      "  waits for 12 updates         100%     100%      95%      99%      96%\n"
-      "  a tenth of each step         100%     100%      98%      99%      98%")
+    name = f"seed {seed}, after 12 updates"
+    titles[name] = train_window(pairs, seed, LocalPredictive, stop=12)
+    at_end[seed], _ = print_window(name, titles[name], test)
+show(draw_centres(titles, test), "15_updates")
+assert min(at_end.values()) > 0.6
+print("recorded for the seeds 1 to 12 (question 4)\n"
+      "  most p at the right end after 12 updates:  1, 3, 12\n"
+      "  fail after five epochs:                    1, 3, 12")
 
 # %% [markdown]
-# Twelve updates decide. Without waiting, they drive most p to an end with *both* seeds. Then seed 2
-# comes back, but seed 1 does not. If p waits for these updates, the window learns to look with all
-# five seeds. So p does learn too early. But full steps are a part of the cause: if W_p and v_p take
-# only a tenth of each step, they may learn from the beginning (last row).
+# Twelve updates drive most p to an end, with *both* seeds. But seed 1 goes to the right, and seed 2
+# to the left. Seed 2 comes back. Of twelve seeds, only the three with most p at the right end fail.
 #
-# So p should move little until the rest of the model can tell it where to look. Why some seeds come
-# back and others do not, we do not know. A wider bell, from which more words can pull, also helps
-# the two seeds that fail (question 4).
+# What if p must wait? With `wait=12`, W_p and v_p stay as they are for the first 12 updates. Guess:
+# which of the two seeds learns to look?
 
 # %% tags=["training"]
-assert min(at_end for at_end, _ in early.values()) > 0.6
+print("after one epoch                p within 0.5 of an end   right word in window")
+waited = {}
+for seed in (1, 2):
+    translator = train_window(pairs, seed, LocalPredictive, wait=12)
+    waited[seed] = print_window(f"seed {seed}, waits 12 updates", translator, test)
 assert max(at_end for at_end, _ in waited.values()) < 0.1
 assert min(inside for _, inside in waited.values()) > 0.8
 
 # %% [markdown]
+# Both do. Do other seeds, too? In the table's first row, the seeds 1 and 3 fail. Look for a failure
+# in the other two rows. In the last, p learns from the start, but W_p and v_p take only a tenth of
+# each step.
+
+# %%
+print("recorded after five epochs, sentences exactly right (question 3)\n"
+      "                              seed 1   seed 2   seed 3   seed 4   seed 5\n"
+      "  true slope                    36%      99%      30%      99%      99%\n"
+      "  waits for 12 updates         100%     100%      95%      99%      96%\n"
+      "  a tenth of each step         100%     100%      98%      99%      98%\n"
+      "recorded for seed 1: window D = 4, bell D = 2: 4%; window D = 2, bell D = 4: 97%")
+
+# %% [markdown]
+# There is none. So p learns too early: it should move little until the rest of the model can show
+# it where to look. We do not know why the right end is worse than the left.
+#
+# The last line has another cure: not a wider window, but a wider bell. Under a narrow bell, a
+# distant word has almost no weight, so it hardly pulls (question 5).
+#
 # ## Part B: input feeding
 #
-# Local attention was one of the paper's additions to global attention. This is the other. So far,
-# nothing that attention finds enters the decoder's next step, so the decoder cannot easily know
-# which words it has translated. **Input feeding** sends the last step's s̃ = tanh(c C + s W_h),
-# lesson 07's vector of context and state, into the next step, through a matrix F. What does it
-# cost, and does it help?
+# How can the decoder know which words it has translated? **Input feeding** gives each step the last
+# s̃ = tanh(c C + s W_h) of lesson 07, through a matrix F:
 #
-#     s_t = tanh(r_t)      r_t = y W + s_{t−1} U + s̃_{t−1} F + b
-#
-# Here y is the previous word, embedded, and the first step gets 0 in place of s̃. Without F, this
-# is lesson 02's Elman cell.
+#     r_t = y W + s_{t−1} U + s̃_{t−1} F + b       y: the previous word, embedded
+#     s_t = tanh(r_t)
 #
 # > **Exercise.** Write the decoder's backward pass: `numpy-attention exercise start input-feeding`.
 
 # %% [markdown]
-# F adds its own gradient and a second term in ds̃_t, because s̃_t now has two uses:
+# Now s̃_t has two uses, so its gradient has two terms. In the code, s̃ is `fed`.
 #
 #     ds̃_t = (from word t)  +  dr_{t+1} Fᵀ            dF = Σ_t s̃_{t−1}ᵀ dr_t
-#
-# Here is the whole decoder, for a batch of B sentences. The mask is False after the end of a short
-# sentence. The code calls s̃ `fed`.
 
 
 # %% tags=["plain"]
@@ -414,7 +398,7 @@ class PlainDecoder(Module):
 
     def forward(self, ys, s, M, mask):
         """ys (T, B, E), s (B, H), M (B, S, H), mask (B, S) → s̃ (T, B, K), α (T, B, S), cache."""
-        fed = np.zeros((len(s), len(self.F)), s.dtype)                      # no s̃ yet
+        fed = np.zeros((len(s), len(self.F)), s.dtype)                      # s̃ before word 0
         steps = []
         for y in ys:
             before = (y, s, fed)
@@ -475,26 +459,19 @@ print("the decoder: s̃, weights and all parameter gradients are equal to the li
 # %% [markdown]
 # > **Exercise.** Find a bug by its report: `numpy-attention exercise start find-in-feeding`.
 #
-# The cost is the order of the work. Without F, training can compute all T states first, and then
-# all scores in one product. With F, step t + 1 must wait for s̃_t. (Our library attends word by
-# word in any case, so it loses little.)
+# The cost: step t + 1 must wait for s̃_t, so training cannot compute all states first.
 #
-# ## On the Bible
-#
-# Do the windows and input feeding help on real text, with the models of lesson 07's table?
+# Do windows and input feeding help on real text?
 
 # %% tags=["training"]
-print("recorded on clauses of the Bible: test perplexity (lower is better)")
+print("recorded on clauses of the Bible, models of lesson 07: test perplexity (lower is better)")
 print_recorded("general", "general in local-p", "general in local-m", "dot",
                "dot with input feeding")
-print("minutes of training with the seeds 0 to 2: dot 8.94, 13.87, 8.88,\n"
-      "  with input feeding 9.24, 12.15, 9.08")
 
 # %% [markdown]
 # None of them helps: `local-p` raises the perplexity by 1.03, `local-m` by 0.56, and input feeding
-# by 0.27. In the paper, windows and input feeding help. Our windows (D = 2) are narrower than the
-# paper's (D = 10), and `local-p` may have learned too early here, too: we did not record p. Why
-# input feeding does not help, we do not know.
+# by 0.27. In the paper, with wider windows (D = 10), `local-p` and input feeding help. We do not
+# know why ours do not.
 #
 # ## What others call it
 #
@@ -531,6 +508,8 @@ print("minutes of training with the seeds 0 to 2: dot 8.94, 13.87, 8.88,\n"
 #    and dp, and check them.
 # 3. Repeat the recorded table. What happens with seed 1 if the slope is held in the first epoch
 #    only? And if v_p is set to 0 after the first epoch, which puts every p back into the middle?
-# 4. With D = 4, the seeds 1 and 3 do not fail. Is it because the window is wider, or because the
+# 4. Mirror the windows after 12 updates: with −v_p for v_p, p becomes S − p. What happens with the
+#    seeds 1 to 12?
+# 5. With D = 4, the seeds 1 and 3 do not fail. Is it because the window is wider, or because the
 #    bell is?
-# 5. Let F be 0 in `PlainDecoder`. Which term of ds̃_t disappears? Is dF 0, too?
+# 6. Let F be 0 in `PlainDecoder`. Which term of ds̃_t disappears? Is dF 0, too?

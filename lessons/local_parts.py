@@ -1,4 +1,4 @@
-"""Helpers of lesson 15: comparisons with the library, training, measures, a figure."""
+"""Helpers of lesson 15: comparisons with the library, training, measures, figures."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -122,7 +122,29 @@ def print_window(name, translator, test):
     return np.mean(ends), np.mean(inside)
 
 
-# ---- figure --------------------------------------------------------------------------------------
+# ---- figures -------------------------------------------------------------------------------------
+
+
+def draw_centres(runs, test, S=9):
+    """The figure of p and the position of the right word, in test sentences with S positions.
+
+    runs: {title of the panel: Translator with local-p}.
+    """
+    rng = np.random.default_rng(0)
+    figure, axes = plt.subplots(1, len(runs), figsize=(10, 4.6), sharey=True, layout="constrained")
+    for ax, (title, translator) in zip(axes, runs.items()):
+        D = translator.model.attention.width
+        points = np.array([(j, centre[t]) for pair in test if len(pair.source) + 1 == S
+                           for centre in [centres_of(translator, pair)] for j, t in pair.sure])
+        ends = np.array([-0.5, S - 0.5])
+        ax.fill_between(ends, ends - D, ends + D, color="0.9", label="right word in window")
+        ax.plot(ends, ends, "--", color="0.5", linewidth=1)
+        shift = rng.uniform(-0.25, 0.25, len(points))           # so that fewer points coincide
+        ax.plot(points[:, 0] + shift, points[:, 1], ".", color=plotting.COLOURS[0], alpha=0.3)
+        ax.set(xlabel="position of the right word", ylim=(-0.5, S + 0.5), title=title)
+    axes[0].set(ylabel="p, the centre of the window")
+    axes[0].legend(loc="lower right")
+    return figure
 
 
 def draw_pull(beta, alpha, terms, p, D):

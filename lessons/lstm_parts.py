@@ -1,6 +1,6 @@
 """Helpers of lesson 03: networks for the recall task, pictures, a text in words."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 
 import numpy as np
@@ -18,12 +18,37 @@ from numpy_attention.kernels import gates as kernels
 from numpy_attention.layers.dropout import Dropout
 from numpy_attention.models.language_model import LanguageModel
 
+# the diagram of a step: {name: (text, x, y, colour)}, (from, to, text, …)
+BOXES = {
+    "c0": ("cₜ₋₁", 0, 3.1, 0), "h0": ("hₜ₋₁", 0, 1.3), "x": ("xₜ", 0, 0.3),
+    "a": ("a = xₜ W + hₜ₋₁ U + b", 1.8, 0.8),
+    "f": ("f = σ(a_f)", 3.9, 2.15, 2), "i": ("i = σ(a_i)", 3.9, 1.3, 2),
+    "g": ("g = tanh(a_g)", 4.3, 0.45), "o": ("o = σ(a_o)", 3.9, -0.4, 2),
+    "c": ("cₜ = f ∘ cₜ₋₁ + i ∘ g", 5.9, 3.1, 0), "h": ("hₜ = o ∘ tanh(cₜ)", 6.2, 0.2),
+    "c2": ("cₜ₊₁", 8.2, 3.1, 0), "h2": ("step t + 1", 8.2, 0.2),
+}
+ARROWS = [("c0", "c", "∘ f"), ("h0", "a"), ("x", "a"), ("a", "f"), ("a", "i"), ("a", "g"),
+          ("a", "o"), ("f", "c"), ("i", "c"), ("g", "c"), ("o", "h"), ("c", "h", "tanh"),
+          ("c", "c2", "∘ f", 0, True), ("h", "h2", "U", 0, True)]
 
-def recall_network(n, forget_bias, seed=8, is_orthogonal=False):
+
+@dataclass(eq=False)
+class CutLSTM(LSTM):
+    """An LSTM whose backward pass omits path (1) or path (2)."""
+
+    path: int = 1
+
+    def _step_backward(self, t, dy, dstate, steps, dsteps):
+        dh, dc = super()._step_backward(t, dy, dstate, steps, dsteps)
+        return (dh, np.zeros_like(dc)) if self.path == 1 else (np.zeros_like(dh), dc)
+
+
+def recall_network(n, forget_bias, seed=8, is_orthogonal=False, cut=None):
     """A network of 32 units for lesson 02's task, and the Generator that it was drawn with.
 
     forget_bias: an LSTM's; None: an Elman network. is_orthogonal: U, or each of the LSTM's four
-    blocks of U, starts orthogonal; otherwise U is drawn from (-0.1, 0.1).
+    blocks of U, starts orthogonal; otherwise U is drawn from (-0.1, 0.1). cut: the path, 1 or 2,
+    that an LSTM's backward pass omits.
     """
     rng = np.random.default_rng([seed, n])
     kind = {"cell": "rnn"} if forget_bias is None else {"cell": "lstm", "forget_bias": forget_bias}
@@ -33,6 +58,9 @@ def recall_network(n, forget_bias, seed=8, is_orthogonal=False):
         U = model.cells.cells[0].U      # (H, H), or (H, 4H)
         for block in np.split(U, U.shape[1] // 32, axis=1):
             block[...] = orthogonal(rng, block.shape)
+    if cut:
+        cell = model.cells.cells[0]
+        model.cells.cells[0] = CutLSTM(cell.W, cell.U, cell.b, cut)
     return model, rng
 
 
@@ -91,12 +119,8 @@ def dropout_network(n, place, p=0.5, seed=8):
     return LanguageModel(model.embedding, cell, model.output, Dropout()), rng
 
 
-def way_back(cell, xs, dlast, is_closed=False):
-    """xs (T, B, I), ∂L/∂(last state) → ∂L/∂(the state 0, 1, … T steps earlier).
-
-    is_closed: U is 0 in the backward pass, so that nothing takes path (2).
-    """
-    back = replace(cell, U=np.zeros_like(cell.U)) if is_closed else cell
+def way_back(cell, xs, dlast):
+    """xs (T, B, I), ∂L/∂(last state) → ∂L/∂(the state 0, 1, … T steps earlier)."""
     state = None
     caches = []
     for x in xs:
@@ -105,12 +129,12 @@ def way_back(cell, xs, dlast, is_closed=False):
     dstates = [dlast]
     dy = np.zeros((1, *xs[0].shape[:-1], len(cell.U)))
     for cache in caches[::-1]:
-        _, dbefore = back.backward(dy, dstates[-1], cache, cell.zeros_like())
+        _, dbefore = cell.backward(dy, dstates[-1], cache, cell.zeros_like())
         dstates.append(dbefore)
     return dstates
 
 
-def share_that_arrives(model, n, is_closed=False):
+def share_that_arrives(model, n):
     """→ the share of the last h's gradient that arrives 0, 1, … n + 2 steps back, mean of a batch.
 
     The network reads the recall task. The gradient of an LSTM's state is that of h and c together.
@@ -122,20 +146,11 @@ def share_that_arrives(model, n, is_closed=False):
     cell = model.cells.cells[0]
     if isinstance(cell, LSTM):
         dlast = (upstream, np.zeros_like(upstream))                     # nothing starts at c
-        dstates = [np.hstack(both) for both in way_back(cell, xs, dlast, is_closed)]
+        dstates = [np.hstack(both) for both in way_back(cell, xs, dlast)]
     else:
         dstates = way_back(cell, xs, upstream)
     lengths = np.linalg.norm(dstates, axis=2).mean(1)
     return lengths / lengths[0]
-
-
-def last_factors(model, n):
-    """→ rms of o and of the slope 1 − tanh²(c) at the last step, on the recall task."""
-    inputs = Recall(n, 1, np.random.default_rng(7)).batch(0).inputs     # as in share_that_arrives
-    xs, _ = model.embedding.forward(inputs)
-    hs, (_, c), _ = model.cells.cells[0].forward(xs)
-    tanh_c = np.tanh(c)
-    return [np.sqrt(np.mean(factor**2)) for factor in (hs[-1] / tanh_c, 1 - tanh_c**2)]
 
 
 def share_picture(curves, title):
@@ -144,14 +159,11 @@ def share_picture(curves, title):
     plotting.gradient_flow(curves, ax=ax, title=title)
     ax.get_legend().remove()
     for line, (name, shares) in zip(ax.get_lines(), curves.items()):
-        ax.annotate(name, (len(shares) - 1, shares[-1]), (8, 0), textcoords="offset points",
-                    va="center", color=line.get_color())
-    last = len(shares) - 1
-    ax.axvline(last - 1, color="0.6", linestyle=":")
-    ax.annotate("the first symbol", (last - 1, 0.02), (-4, 0), ha="right",
-                xycoords=("data", "axes fraction"), textcoords="offset points", color="0.4")
-    ax.set(xlabel="k steps back", ylabel="share of the last h's gradient (log scale)",
-           xticks=range(0, last + 1, 2), xlim=(-1, 1.25 * last))
+        last = len(shares) - 1
+        ax.annotate(name, (last, shares[-1]), (8, 0), textcoords="offset points", va="center",
+                    color=line.get_color())
+    ax.set(xlabel=f"k steps back ({last}: the first symbol)", xlim=(-1, 1.25 * last),
+           ylabel="share of the last h's gradient (log scale)", xticks=range(0, last + 1))
     return ax
 
 
@@ -162,7 +174,7 @@ def memory_picture(values, flags, curves, title):
     ax.bar(steps, np.tanh(values), 0.5, color="0.88", label="tanh(value), flag 0")
     ax.bar(steps[flags == 1], np.tanh(values[flags == 1]), 0.5, color="black",
            label="tanh(value), flag 1")
-    for place, (name, c) in enumerate(curves.items()):
+    for place, (name, c) in zip((2, 4), curves.items()):    # b_f = 1 and 5, as in share_picture
         style = plotting.base.curve_style(place)
         ax.plot(c, **{**style, "markersize": 4})
         ax.annotate(name, (len(c) - 1, c[-1]), (8, 0), textcoords="offset points", va="center",
@@ -194,6 +206,21 @@ def known_words(ids):
     batches = TextBatches(ids, batch_size=20, steps=20)
     batches.targets[batches.targets == UNK] = PAD
     return batches
+
+
+def overfitting_picture(histories):
+    """{dropout p: one dict per epoch}: the perplexity on both texts, side by side; → Figure."""
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4), sharey=True, layout="constrained")
+    for ax, (p, history) in zip(axes, histories.items()):
+        plotting.learning_curves(history, ax=ax)
+        training_text, other_text, *_ = ax.get_lines()
+        training_text.set_label("training text")
+        other_text.set_label("held-out text")
+        ax.legend()
+        curve = [line["valid_perplexity"] for line in history]
+        ax.set_title(f"p = {p}: held-out perplexity rises from {min(curve):.0f} "
+                     f"at best to {curve[-1]:.0f}")
+    return figure
 
 
 def share_right(model, batches):

@@ -115,6 +115,22 @@ def letters_in(model, role, batch):
     return [readable(numbers, batch.inputs[second - back].ravel()) for back in (1, 0)]
 
 
+def probed(models, right, batch):
+    """Read *before* and *now* from the key's part of each model that has attention.
+
+    → its name (N,), [before, now] (N, 2), its right answers (N,)
+    """
+    names = []
+    points = []
+    shares = []
+    for name, of_seeds in models.items():
+        if name != "tanh layer":
+            names += [name] * len(of_seeds)
+            points += [letters_in(model, "key", batch) for model in of_seeds]
+            shares += list(right[name])
+    return names, np.array(points), np.array(shares)
+
+
 # ---- recorded on a Xeon, with the loops of answers 3 and 4 --------------------------------------
 
 # A cut is named by its roles, with a bar between parts of 8.
@@ -151,7 +167,6 @@ RECORDED = {        # right answers in % after 800 steps, seeds 1 to 40
         99, 96, 99, 99, 100, 100, 100, 98, 97, 99, 98, 99, 100, 96, 100, 100, 99, 98, 100, 100),
 }
 LONGER = (100, 99, 100)     # on an EPYC: one vector of 8, after 3,200 steps, seeds 1 to 3
-LONGER_COSINES = (-0.05, -0.06, -0.04)                  # its mean cosines of query and predict
 GROUPS = {
     "key and value apart": ("q k | v p", "q v | k p", "q k p | v", "q v p | k"),
     "key and value together": ("q p | k v", "k v p | q", "q k v | p"),
@@ -187,31 +202,13 @@ def print_means():
 
 
 def print_differences():
-    """Print some differences between means of RECORDED."""
-    apart, together, _ = GROUPS.values()
-    print("\ndifferences of means in points, ± standard error")
-    print("key and value: cuts that separate them minus the others")
-    _print_difference("all seven cuts", apart, together)
-    print("query and predict: cuts that separate them minus the others")
-    for text, cuts in (("all seven cuts", CUTS), ("the four with key and value apart", apart),
-                       ("the three with key and value together", together)):
-        separate = [name for name in cuts if is_apart(name, ("query", "predict"))]
-        _print_difference(text, separate, [name for name in cuts if name not in separate])
-    print("single models")
-    _print_difference("q v | k p minus q v p | k", apart[1:2], apart[3:])
-    _print_difference("q k | v | p minus q k | v p", ["q k | v | p"], apart[:1])
-
-
-def _print_difference(text, names, others):
-    mean, error = difference(names, others)
-    print(f"  {text:<38} {mean:+5.1f} ± {error:.1f}")
-
-
-def print_cosines(size, steps, cosines, shares, note=""):
-    """Print a row: mean cosines and shares of right answers of one vector, one per seed."""
-    print(f"  {size:>2} numbers, {steps:>5,} steps   cosine",
-          ", ".join(f"{one:5.2f}" for one in cosines),
-          "  right", ", ".join(f"{one:4.0%}" for one in shares) + note)
+    """Print what it changes to separate two roles, in the cuts with key and value apart."""
+    cuts = GROUPS["key and value apart"]
+    print("\ncuts with key and value apart: difference of means in points, ± standard error")
+    for pair in (("query", "predict"), ("query", "key")):
+        separate = [name for name in cuts if is_apart(name, pair)]
+        mean, error = difference(separate, [name for name in cuts if name not in separate])
+        print(f"  {' and '.join(pair)} apart minus together:  {mean:+.1f} ± {error:.1f}")
 
 
 # ---- figures of Pairs ----------------------------------------------------------------------------
@@ -290,19 +287,19 @@ def draw_recorded():
     return figure
 
 
-def draw_readable(points, shares, names, titles):
+def draw_readable(points, shares, names):
     """Plot right answers against how well *before* and *now* can be read from the key's part.
 
     points: [before, now] of each model (N, 2). shares: its right answers (N,). names: its name.
-    titles: one for each panel. → Figure
+    → Figure
     """
     figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.8), layout="constrained", sharey=True)
     found = np.array(names)
     alone = np.isin(found, ["q v | k p", "q v p | k"])
-    lonely = found == "q k v | p"
-    groups = {"other models": ~alone & ~lonely, "q v | k p and q v p | k": alone,
-              "q k v | p": lonely}
-    for ax, read, letter, title in zip(axes, points.T, ("before", "now"), titles):
+    groups = {"other models": ~alone, "q v | k p and q v p | k": alone}
+    titles = {"before": "The more of “before”, the more right answers",
+              "now": "“Now” says little about right answers"}
+    for ax, read, (letter, title) in zip(axes, points.T, titles.items()):
         for (label, of), colour in zip(groups.items(), plotting.COLOURS):
             ax.plot(100 * read[of], 100 * shares[of], "o", color=colour, alpha=0.6, label=label)
         ax.set(xlabel=f"share of “{letter}” that can be read from the key's part, in %",
@@ -342,7 +339,7 @@ STATES = {"LSTM": 103, "tanh layer": 103, "one vector": 102, "two parts": 200, "
 
 def print_wikitext():
     """Print WIKITEXT, one row per model."""
-    print("\nresults/wikitext-*: test perplexity, seeds 0, 1 and 2")
+    print("\ntest perplexity, seeds 0, 1 and 2 (numpy-attention reproduce wikitext-…)")
     print(f"  {'':<13} state  {'perplexity':<21} mean")
     for name, values in WIKITEXT.items():
         print(f"  {name:<13} {STATES[name]:>5}  {', '.join(f'{one:.1f}' for one in values):<20} "

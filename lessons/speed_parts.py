@@ -12,10 +12,21 @@ from numpy_attention.validation.arrays import as_rows
 
 REPEATS = 10        # of a short product, to make it long enough for the clock
 
+# The diagram of the first version
+BOXES = {
+    "x": ("xₜ = E[word]", 0, 1), "a": ("xₜ W + b", 2.4, 2, 0), "h": ("gates: cₜ, hₜ", 2.4, 1),
+    "u": ("hₜ₋₁ U", 2.4, 0, 0), "z": ("hₜ Sᵀ + d", 5.1, 2, 0), "L": ("softmax, loss", 5.1, 1),
+    "dz": ("dzₜ S,  dzₜᵀ hₜ", 5.1, 0, 0), "dh": ("gates, backward: daₜ", 8.4, 1),
+    "du": ("daₜ Uᵀ", 8.4, 0, 0), "da": ("daₜ Wᵀ,  xₜᵀ daₜ,  hₜ₋₁ᵀ daₜ", 8.4, 2, 0),
+    "w": ("update", 11.2, 1),
+}
+ARROWS = [("x", "a"), ("a", "h"), ("u", "h", "", -0.3, True), ("h", "u", "", -0.3, True),
+          ("h", "z"), ("z", "L"), ("L", "dz"), ("dz", "dh"), ("dh", "du", "", -0.3, True),
+          ("du", "dh", "", -0.3, True), ("dh", "da"), ("da", "w")]
+
 # Milliseconds on one core of an AMD EPYC with OpenBLAS's SkylakeX kernels: the mean of three runs.
-RECORDED_MS = {"FirstWritten": 47.9, "InputsAtOnce": 48.1, "WeightsAtOnce": 45.0,
-               "WordsAtOnce": 34.7, "CompiledGates": 33.1, "OnePassSoftmax": 31.0,
-               "OnePassUpdate": 30.0, "UInPanels": 28.1, "the floor": 23.8}
+RECORDED_MS = {"FirstWritten": 47.9, "WeightsAtOnce": 45.0, "WordsAtOnce": 34.7,
+               "CompiledGates": 33.1, "OnePass": 30.0, "UInPanels": 28.1, "the floor": 23.8}
 
 # The processor's time of this thread does not contain that of other programs. Windows counts it too
 # coarsely, so the time of day has to do there.
@@ -89,7 +100,10 @@ def products_of(x, W):
 
 
 def rate(seconds, rows, entries):
-    """GFLOP/s of `products_of` that many rows and a matrix of `entries` numbers."""
+    """GFLOP/s of `products_of` that many rows and a matrix of `entries` numbers.
+
+    A multiplication and its addition count as two operations.
+    """
     return 2 * rows * entries * REPEATS / np.median(seconds) / 1e9
 
 
@@ -118,6 +132,24 @@ def verdict(one, other):
     if low > 1:
         return "faster"
     return "slower" if high < 1 else "too close to tell"
+
+
+def time_products(T, B, M, name, others=None):
+    """Print the times of T products of B rows with M, and of one product of T · B rows.
+
+    others: {text: function of B rows}, other ways to compute the T products.
+    """
+    rows = np.random.default_rng(8).standard_normal((T * B, len(M)), np.float32)
+
+    def all_steps(function):
+        return lambda: [function(x) for x in np.split(rows, T)]
+
+    first = f"{T} products of {B} rows"
+    ways = {first: lambda x: x @ M} | (others or {})
+    sides = {text: all_steps(function) for text, function in ways.items()}
+    sides[f"one of {T * B} rows"] = lambda: rows @ M
+    ms = medians(in_turns(sides, 35, np.random.default_rng(9)))
+    print(f"{name}: " + ", ".join(f"{text} {each:.1f} ms" for text, each in ms.items()))
 
 
 def time_sums(T, B, K, C, name):

@@ -1,7 +1,4 @@
-"""Helpers of lesson 09: comparisons, pictures, training, attention weights, norms held."""
-
-from contextlib import contextmanager
-from unittest.mock import patch
+"""Helpers of lessons 09 and 16: comparisons, pictures, training, attention weights."""
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -10,7 +7,6 @@ from matplotlib.patches import Rectangle
 from numpy_attention import plotting
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
-from numpy_attention.data.vocabulary import EOS
 from numpy_attention.layers.dropout import Dropout
 from numpy_attention.layers.feed_forward import FeedForward
 from numpy_attention.layers.layer_norm import LayerNorm
@@ -24,13 +20,13 @@ from numpy_attention.training.trainer import Trainer
 # ---- comparisons with the library ----------------------------------------------------------------
 
 
-def check_same_encoder(layer, x, pre_norm=False):
+def check_same_encoder(layer, x):
     """Compare lesson 09's encoder layer with the library's, on one sentence x (T, D).
 
     AssertionError: the output, dx, or the gradient of a parameter differs.
     """
     T = len(x)
-    library = _encoder(layer, pre_norm)
+    library = _encoder(layer)
     y, cache = layer.forward(x)
     dy = np.random.default_rng(9).standard_normal(y.shape)
     grads = layer.zeros_like()
@@ -38,7 +34,7 @@ def check_same_encoder(layer, x, pre_norm=False):
     known_y, _, known = library.forward(x[None], np.ones((1, T, T), bool))
     known_grad = library.zeros_like()
     known_dx = library.backward(dy[None], known, known_grad)
-    _check_equal([y, dx], [known_y[0], known_dx[0]], _encoder(grads, pre_norm), known_grad)
+    _check_equal([y, dx], [known_y[0], known_dx[0]], _encoder(grads), known_grad)
 
 
 def check_same_decoder(layer, decode, x, m, decode_backward=None):
@@ -62,10 +58,10 @@ def check_same_decoder(layer, decode, x, m, decode_backward=None):
     _check_equal([y, dx, dm], [known_y[0], known_dx[0], known_dm[0]], _decoder(grads), known_grad)
 
 
-def _encoder(layer, pre_norm):
+def _encoder(layer):
     """The library's layer with these arrays, which may be those of a gradient model."""
-    return EncoderLayer(_attention(layer.attention), _around(layer.norm_1, pre_norm),
-                        _feed_forward(layer.feed_forward), _around(layer.norm_2, pre_norm))
+    return EncoderLayer(_attention(layer.attention), _around(layer.norm_1),
+                        _feed_forward(layer.feed_forward), _around(layer.norm_2))
 
 
 def _decoder(layer):
@@ -83,8 +79,8 @@ def _attention(part):
         b_o=part.b_o.copy(), attention=ScaledDotProductAttention(), heads=len(heads))
 
 
-def _around(norm, pre_norm=False):
-    return Residual(LayerNorm(norm.g.copy(), norm.b.copy()), Dropout(0.0), pre_norm)
+def _around(norm):
+    return Residual(LayerNorm(norm.g.copy(), norm.b.copy()), Dropout(0.0))
 
 
 def _feed_forward(part):
@@ -100,6 +96,29 @@ def _check_equal(ours, theirs, our_grad, their_grad):
 
 
 # ---- pictures ------------------------------------------------------------------------------------
+
+
+def figure_1():
+    """The boxes and arrows of a diagram like Figure 1 of Vaswani et al. 2017."""
+    boxes = {
+        "words": ("source words", 0, 0), "x": ("Embedding + Positional\nEncoding: x", 0, 1.3, 0),
+        "heads": ("Multi-Head Attention\nheads(x, x)", 0, 2.6), "y": ("Add & Norm: y", 0, 3.9, 1),
+        "FF": ("Feed Forward\nFF(y)", 0, 5.2), "z": ("Add & Norm: z", 0, 6.5, 1),
+        "M": ("M", 0, 7.8, 2), "words so far": ("target words so far", 4.9, 0),
+        "x'": ("Embedding + Positional\nEncoding: x", 4.9, 1.3, 0),
+        "heads'": ("Masked Multi-Head Attention\nheads(x, x), j ≤ t", 4.9, 2.6),
+        "y'": ("Add & Norm: y", 4.9, 3.9, 1),
+        "asks": ("Multi-Head Attention\nheads(y, M)", 4.9, 5.2),
+        "z'": ("Add & Norm: z", 4.9, 6.5, 1), "FF'": ("Feed Forward\nFF(z)", 4.9, 7.8),
+        "out": ("Add & Norm: out", 4.9, 9.1, 1),
+        "P": ("Linear, Softmax\nP(word) = softmax(out Eᵀ + b)", 4.9, 10.4),
+    }
+    arrows = [("words", "x"), ("x", "heads"), ("heads", "y"), ("y", "FF"), ("FF", "z"), ("z", "M"),
+              ("words so far", "x'"), ("x'", "heads'"), ("heads'", "y'"), ("y'", "asks"),
+              ("asks", "z'"), ("z'", "FF'"), ("FF'", "out"), ("out", "P"), ("M", "asks", "", 0.15)]
+    arrows += [(*past, "", -1.35) for past in (("x", "y"), ("y", "z"))]
+    arrows += [(*past, "", -1.85) for past in (("x'", "y'"), ("y'", "z'"), ("z'", "out"))]
+    return boxes, arrows
 
 
 def mark_repeated(axes, left, right, low, high):
@@ -150,16 +169,6 @@ def trained(pairs, valid, seed, epochs, rate, schedule, batch_size=64, **setting
     return translator, trainer.fit(epochs)
 
 
-def perplexity_of_counts(translator, pairs, test):
-    """Perplexity of test's target words from the word counts of pairs alone."""
-    vocabulary = translator.target_vocabulary
-    counts = np.ones(len(vocabulary))           # one more each, so that nothing has probability 0
-    for pair in pairs:
-        np.add.at(counts, [*vocabulary.encode(pair.target), EOS], 1)
-    words = np.concatenate([[*vocabulary.encode(pair.target), EOS] for pair in test])
-    return np.exp(-np.log(counts / counts.sum())[words].mean())
-
-
 def weights_of_heads(translator, pairs):
     """The weights with which the target reads the source, under teacher forcing.
 
@@ -182,27 +191,3 @@ def largest_on(linked, weights):
     largest = weights == weights.max(3, keepdims=True)
     hits = (largest & linked[:, None]).any(3)                   # (B, h, T)
     return hits.transpose(1, 0, 2)[:, linked.any(2)].mean(1)
-
-
-# ---- removed heads -------------------------------------------------------------------------------
-
-
-@contextmanager
-def divisors_held(model, batch):
-    """Let the last two norms of the decoder divide by the s that they have now, as a context.
-
-    s is that of this batch. The last two norms are those after the last cross-attention.
-    """
-    _, _, cache = model.forward(batch)
-    layer, cached = model.decoder[-1], cache.layers[-1]
-    with _held(layer.around_source.norm, cached.source.post.normed), \
-            _held(layer.around_feed_forward.norm, cached.feed_forward.post.normed):
-        yield
-
-
-def _held(norm, cache):
-    def forward(x):
-        centred = x - x.mean(-1, keepdims=True)
-        return norm.g * (centred * cache.scale) + norm.b, None      # scale: 1 / s
-
-    return patch.object(norm, "forward", forward)

@@ -20,9 +20,10 @@ TERMS = {
     "07": ["global attention"],
     "08": ["self-attention", "cross-attention"],
     "09": ["teacher forcing", "residual connection", "causal mask", "positional encoding",
-           "KV cache", "cross-attention", "logits", "rank collapse"],
+           "KV cache", "cross-attention"],
     "10": ["hypothesis", "reference translation", "length penalty"],
     "15": ["local attention", "input feeding"],
+    "16": ["rank collapse", "warm-up", "logits"],
 }
 # From lesson 06 to 10 a letter has one meaning. Its description is the row in the table of symbols,
 # the rows of arrays whose shape has this letter, or the sentence with the letter in bold.

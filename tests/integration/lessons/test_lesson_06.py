@@ -41,7 +41,7 @@ def test_attention_matches_the_library(lesson):
 def test_bug_is_located(lesson):
     with pytest.raises(GradientError, match=r"no gradient is correct\n.*Forgetful.softmax_backward"
                                             r"\n.*return alpha \* dalpha"):
-        lesson["check"](lesson["Forgetful"](*lesson["weights_of_it"]))
+        lesson["check"](lesson["Forgetful"](*lesson["parameters"]))
 
 
 def test_posterior_by_hand(lesson, shipped):

@@ -1,11 +1,10 @@
-"""Lesson 09: its norm, heads and layers compared with the library, with other numbers."""
+"""Lesson 09: its heads, norm and layers compared with the library, with other numbers."""
 
 import numpy as np
 import pytest
 from lesson_files import LESSONS
 
 from numpy_attention.gradcheck import GradientError, randomize
-from numpy_attention.layers.layer_norm import LayerNorm
 from numpy_attention.layers.positional import positional_encoding
 from numpy_attention.models.transformer_layers import DecoderLayer
 
@@ -15,54 +14,30 @@ def rng():
     return np.random.default_rng(5)
 
 
-def encoder(lesson, rng, kind="PlainEncoderLayer", heads=4):
-    return randomize(lesson["new_layer"](lesson[kind], rng, 8, 5, heads), rng)
-
-
-def decoder(lesson, rng, heads=2):
-    more = lesson["new_heads"](rng, 8, heads), lesson["PlainNorm"](np.ones(8), np.zeros(8))
-    layer = lesson["new_layer"](lesson["PlainDecoderLayer"], rng, 8, 5, heads, *more)
-    return randomize(layer, rng)
-
-
-def test_norm_matches_the_library(lesson, rng):
-    g, b = rng.standard_normal((2, 8))
-    x, dy = rng.standard_normal((2, 6, 8))
-    plain = lesson["PlainNorm"](g, b)
-    library = LayerNorm(g, b)
-    y, cache = plain.forward(x)
-    known_y, known = library.forward(x)
-    np.testing.assert_allclose(y, known_y, atol=1e-12)
-    grads = plain.zeros_like()
-    known_grad = library.zeros_like()
-    np.testing.assert_allclose(plain.backward(dy, cache, grads),
-                               library.backward(dy, known, known_grad), atol=1e-12)
-    np.testing.assert_allclose(grads.vector, known_grad.vector, atol=1e-12)
-
-
 def test_bug_is_where_the_text_says(lesson):
     norm = lesson["norm"]
     with pytest.raises(GradientError) as error:
         lesson["check"](lesson["Stiff"](norm.g, norm.b), lesson["x"])
     assert "wrong gradient for input[0]; right: g, b" in str(error.value)
-    assert "    return (dx_hat - dx_hat.mean(1, keepdims=True)) / s" in str(error.value)
-    assert "a part of the Jacobian" in str(error.value)
+    assert "a part of the Jacobian: `(dx_hat - dx_hat.mean(1, keep" in str(error.value)
 
 
 @pytest.mark.parametrize("heads", [1, 2, 4])
 def test_encoder_layer_matches_the_library(lesson, rng, heads):
-    layer = encoder(lesson, rng, heads=heads)
+    layer = lesson["new_layer"](lesson["PlainEncoderLayer"], rng, 8, 5, heads)
     x = rng.standard_normal((7, 8))
-    lesson["check_same_encoder"](layer, x)
-    with pytest.raises(AssertionError, match="result 0 differs"):
-        lesson["check_same_encoder"](layer, x, pre_norm=True)
+    lesson["check_same_encoder"](randomize(layer, rng), x)
+    layer.norm_1 = lesson["Stiff"](layer.norm_1.g, layer.norm_1.b)
+    with pytest.raises(AssertionError, match="result 1 differs"):
+        lesson["check_same_encoder"](layer, x)
 
 
 def test_decoder_layer_matches_the_library(lesson, rng):
-    layer = decoder(lesson, rng)
+    more = lesson["new_heads"](rng, 8, 2), lesson["PlainNorm"](np.ones(8), np.zeros(8))
+    layer = lesson["new_layer"](lesson["PlainDecoderLayer"], rng, 8, 5, 2, *more)
     x = rng.standard_normal((6, 8))
     m = rng.standard_normal((3, 8))
-    lesson["check_same_decoder"](layer, lesson["decode"], x, m)
+    lesson["check_same_decoder"](randomize(layer, rng), lesson["decode"], x, m)
 
     def one_word_less(layer, x, m):
         return lesson["decode"](layer, x, m[1:])
@@ -72,23 +47,17 @@ def test_decoder_layer_matches_the_library(lesson, rng):
 
 
 def test_only_the_triangular_mask_is_causal(lesson):
-    T = lesson["T"]
-    for mask in (np.tri(T), np.tri(T, k=1)):
+    for mask in (np.tri(5), np.tri(5, k=1)):
         def forward(x, visible=mask.astype(bool)):
-            return lesson["layer"].forward(x, visible)
+            return lesson["heads"].forward(x, x, visible)
 
         np.testing.assert_array_equal(lesson["moved_by"](forward), mask)
-
-    def decode(x):
-        return lesson["decode"](lesson["decoder"], x, lesson["m"])
-
-    np.testing.assert_array_equal(lesson["moved_by"](decode), np.tri(T))
 
 
 @pytest.mark.parametrize("T, D", [(1, 2), (9, 6)])
 def test_positions_match_the_library(lesson, T, D):
-    np.testing.assert_allclose(lesson["positions"](T, D), positional_encoding(T, D, np.float64),
-                               atol=1e-12)
+    known = positional_encoding(T, D, np.float64)
+    np.testing.assert_allclose(lesson["positions"](T, D), known, atol=1e-12)
 
 
 def test_cached_keys_match_the_library(lesson, rng):
@@ -96,8 +65,6 @@ def test_cached_keys_match_the_library(lesson, rng):
     heads = randomize(lesson["new_heads"](rng, 8, 2), rng)
     x = rng.standard_normal((5, 8))
     found = sum(lesson["word_by_word"](head, x) for head in heads.heads) + heads.b_o
-    at_once, _ = heads.forward(x, x, np.tri(5, dtype=bool))
-    np.testing.assert_allclose(found, at_once, atol=1e-12)
     library = DecoderLayer.create(rng, 8, 2, 5, dtype=np.float64).attention
     for name in ("W_q", "b_q", "W_k", "W_v", "b_v"):
         getattr(library, name)[...] = np.hstack([getattr(one, name) for one in heads.heads])

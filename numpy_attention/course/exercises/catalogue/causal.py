@@ -27,11 +27,11 @@ EXERCISE = Exercise(
     needs=("additive",), source=Source("11_attentive_language_model", ("softmax", "PlainReader")),
     blanks=("PlainReader.backward", "PlainReader.four_roles"), cases=cases,
     text="""
-    k_s = h_s W_s        q_t = h_t W_q        x_ts = tanh(k_s + q_t)
-    e_ts = v · x_ts, for s < t                α_t = softmax(e_t)
-    c_t = Σ_s α_ts h_s                        y_t = tanh(h_t W_h + c_t W_r + b)
+    k_i = h_i W_s        q_t = h_t W_q        x_ti = tanh(k_i + q_t)
+    e_ti = v · x_ti, for i < t                α_t = softmax(e_t)
+    c_t = Σ_i α_ti h_i                        y_t = tanh(h_t W_h + c_t W_r + b)
 
-Salton et al. 2017, all steps at once under the causal mask. Given ∂L/∂y (T, B, K), and ∂L/∂α of
+Salton et al. 2017, all steps at once under the causal mask. Given ∂L/∂y (T, B, O), and ∂L/∂α of
 the weights themselves, add to the six parameters' gradients and return ∂L/∂h (T, B, H). That is
 what four_roles returns, for `backward` to call: da is the gradient in front of the tanh of y, and
 you choose the order of the axes in which you hand it the others.
@@ -39,8 +39,8 @@ you choose the order of the axes in which you hand it the others.
     hints=(
         "Each state has four roles: it predicts, and it is a query, a key and a value.",
         "Three of them involve other steps: their sums go over different axes.",
-        "dk_s is a sum over all t that look at s, dq_t a sum over all s that t looks at; the "
-        "value's part of h_s is Σ_t α_ts dc_t"),
+        "dk_i is a sum over all t that look at i, dq_t a sum over all i that t looks at; the "
+        "value's part of h_i is Σ_t α_ti dc_t"),
     why="The value's part takes the loss at t to h_s in one step, however far apart they are.",
     unseen=("Without the triangle the model reads what it is to predict, and every gradient is "
             "right."),
@@ -80,9 +80,9 @@ you choose the order of the axes in which you hand it the others.
          "you took dk for W_q; it should be dq, because W_q made the queries"),
         ('"bsh,bsa->ha", values, dk', '"bsh,bsa->ha", values, dq.swapaxes(0, 1)',
          "you took dq for W_s; it should be dk, because W_s made the keys"),
-        ('"tbh,tbk->hk", c, da', '"tbh,tbk->hk", h, da',
+        ('"tbh,tbo->ho", c, da', '"tbh,tbo->ho", h, da',
          "you took h for W_r; it should be c, because W_r multiplied the context"),
-        ('"tbh,tbk->hk", h, da', '"tbh,tbk->hk", c, da',
+        ('"tbh,tbo->ho", h, da', '"tbh,tbo->ho", c, da',
          "you took c for W_h; it should be h, because W_h multiplied the state"),
         ("dc = da @ self.W_r.T", "dc = dy @ self.W_r.T",
          "you took dy for dc; it should be da, because y is a tanh"),
@@ -103,4 +103,4 @@ you choose the order of the axes in which you hand it the others.
          "dh += dk @ self.W_s.T                   # it is found", "you took the key twice; the "
          "query's term should be dq W_qᵀ, because a state is a query too"),
         ("dalpha = (values * dc[:, :, None])", "dalpha = (h[:, :, None] * dc[:, :, None])",
-         "you took h_t for the value in dα; it should be h_s, because c_t = Σ_s α_ts h_s")))
+         "you took h_t for the value in dα; it should be h_i, because c_t = Σ_i α_ti h_i")))

@@ -38,7 +38,7 @@ def cases(rng, its):
 
 
 EXERCISE = Exercise(
-    "causal-mask", "what may be seen", "09_transformer", position=4, needs=("scaled-dot",),
+    "causal-mask", "what may be seen", "09_transformer", position=2, needs=("scaled-dot",),
     source=Source(__file__, ("causal_softmax", "causal_softmax_backward")),
     blanks=("causal_softmax", "causal_softmax_backward"), cases=cases,
     text="""

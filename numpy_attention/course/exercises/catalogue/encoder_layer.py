@@ -27,7 +27,7 @@ def cases(rng, its):
 
 
 EXERCISE = Exercise(
-    "encoder-layer", "a residual connection has two gradients", LESSON, position=2,
+    "encoder-layer", "a residual connection has two gradients", LESSON, position=5,
     needs=("layer-norm", "multi-head"),
     source=Source(LESSON, ("softmax", "PlainNorm", "PlainHead", "attend", "attend_backward",
                            "PlainHeads", "PlainFeedForward", "PlainEncoderLayer")),

@@ -31,7 +31,7 @@ def cases(rng, its):
 
 
 EXERCISE = Exercise(
-    "kv-cache", "one row for each new word", "09_transformer", position=5,
+    "kv-cache", "one row for each new word", "09_transformer", position=3,
     needs=("causal-mask",), source=Source(__file__, ("softmax", "step")), blanks=("step",),
     cases=cases,
     text="""

@@ -10,7 +10,7 @@ def cases(rng, its):
 
 
 EXERCISE = Exercise(
-    "layer-norm", "a mean and a spread that depend on everything", "09_transformer", position=1,
+    "layer-norm", "a mean and a spread that depend on everything", "09_transformer", position=4,
     needs=("linear",), source=Source("09_transformer", ("PlainNorm",)),
     blanks=("PlainNorm.backward",), cases=cases,
     text="""

@@ -34,7 +34,7 @@ def cases(rng, its):
 
 
 EXERCISE = Exercise(
-    "positional-encoding", "a clock for each pair of columns", "09_transformer", position=3,
+    "positional-encoding", "a clock for each pair of columns", "09_transformer", position=1,
     source=Source(__file__, ("positions", "turn")), blanks=("positions", "turn"), cases=cases,
     text="""
     ω_i = 10000^(−2i / D)                      i = 0 … D / 2 − 1
