@@ -28,7 +28,7 @@ import numpy as np
 from course import caught, show
 from transformer_parts import (check_same_decoder, check_same_encoder, figure_1, head_picture,
                                largest_on, mark_repeated, positions_picture, trained,
-                               weights_of_heads)
+                               triangle_too_wide, weights_of_heads)
 
 from numpy_attention import metrics, plotting
 from numpy_attention.data.datasets.corpora import load_parallel
@@ -159,8 +159,13 @@ def matrix(rng, rows, columns):
 
 def new_heads(rng, d_model, h):
     d_k = d_model // h
-    heads = [PlainHead(matrix(rng, d_model, d_k), np.zeros(d_k), matrix(rng, d_model, d_k),
-                       matrix(rng, d_model, d_k), np.zeros(d_k), matrix(rng, d_k, d_model))
+
+    def block(rows, columns):
+        """A block of a matrix (d_model, d_model) of all heads."""
+        return matrix(rng, d_model, d_model)[:rows, :columns].copy()
+
+    heads = [PlainHead(block(d_model, d_k), np.zeros(d_k), block(d_model, d_k),
+                       block(d_model, d_k), np.zeros(d_k), block(d_k, d_model))
              for _ in range(h)]
     return PlainHeads(heads, np.zeros(d_model))
 
@@ -272,9 +277,17 @@ for p in (2, 50):
     assert np.allclose(PE[p, :2] @ R, PE[p + offset, :2])
 
 # %% [markdown]
-# The same R turned the first pair of PE(2) and that of PE(50). So a head's W_q can turn all
-# positions by the same offset, and ask for "the word three before me".
-#
+# The same R turned the first pair of PE(2) and that of PE(50). So a head can ask for "the word
+# three before me". Its W_q turns every pair back by three positions, which turns PE(50) into
+# PE(47), and its W_k leaves the keys as they are. The score PE(47) · PE(p) is the sum of cos(ω_i
+# (47 − p)) over all pairs, which is largest at p = 47. Which weights does that give, with a W_q ten
+# times as large?
+
+# %%
+weights = softmax(10 * PE[47] @ PE.T / np.sqrt(64))
+print("a query from position 50; weights at positions 45 to 49:", weights[45:50])
+
+# %% [markdown]
 # In the figure, each column is a position. The fast clocks tell neighbours apart, but soon repeat.
 # The slower ones tell distant positions apart.
 
@@ -336,8 +349,9 @@ for name, mask in masks.items():
 #
 # Ten. By the law of job 3, a new word does not change any earlier output. So in each layer, the
 # keys and values of the earlier words stay as they are. We keep them (a **KV cache**), and only the
-# new word's row goes through each matrix. No gradient check can test the cache, but a law can: the
-# outputs computed word by word must equal those computed all at once.
+# new word's row goes through each matrix. (Its query still meets all keys.) No gradient check can
+# test the cache, but a law can: the outputs computed word by word must equal those computed all at
+# once.
 #
 # > **Exercise.** Write one step with a KV cache: `numpy-attention exercise start kv-cache`.
 
@@ -373,12 +387,14 @@ print("masked self-attention: ten words, one by one, give the same outputs as al
 #
 # ## The rest of a layer
 #
-# All four jobs are done. Why does a layer have other parts?
+# All four jobs are done, by heads alone. Why does a layer have other parts, then? Because heads
+# compute too little, and because the stream grows. The second half of this lesson is about the two
+# parts that help.
 #
-# Take a sentence of one word. Its only weight is 1, so the heads' output is a linear function of x,
-# plus a constant. Then their output for 0 is halfway between those for x and −x. So here the heads
-# cannot compute even |x|. A feed-forward part can, with a hidden layer of two numbers. Do you see
-# how?
+# First, computing. Take a sentence of one word. Its only weight is 1, so the heads' output is a
+# linear function of x, plus a constant. Then their output for 0 is halfway between those for x and
+# −x. So here the heads cannot compute even |x|. A feed-forward part can, with a hidden layer of two
+# numbers. Do you see how?
 #
 #     FF(x) = max(0, x W_1 + b_1) W_2 + b_2          hidden layer: **d_ff** numbers per word
 
@@ -394,8 +410,8 @@ for number in (-3, 0, 3):
 # %% [markdown]
 # It is max(0, x) + max(0, −x).
 #
-# Heads and feed-forward parts all add to the stream. Does it grow? We send random numbers of size 1
-# (their root mean square) through six untrained layers. Guess how large they are at the end.
+# Second, growing. Heads and feed-forward parts all add to the stream. We send random numbers of
+# size 1 (their root mean square) through six untrained layers. Guess how large they are at the end.
 
 # %%
 for seed in range(3):
@@ -408,9 +424,9 @@ for seed in range(3):
     print(f"size of the stream after six layers, seed {seed}: {np.sqrt((stream**2).mean()):.1f}")
 
 # %% [markdown]
-# They are more than forty times as large, with each of three seeds. To prevent this, the third kind
-# of part, **layer normalization** (Ba, Kiros & Hinton 2016), gives the stream the same size again
-# after each sum:
+# They are eight to eleven times as large, with three seeds. To prevent this, the third
+# kind of part, **layer normalization** (Ba, Kiros & Hinton 2016), gives the stream the same size
+# again after each sum:
 #
 #     y = LN(x + heads(x, x))          z = LN(y + FF(y))
 #
@@ -513,7 +529,7 @@ print(check(norm, x))
 # %% [markdown]
 # ### What a bug looks like
 #
-# The usual mistake is to treat s as a constant, which drops the third path. Which of the three
+# A common mistake is to treat s as a constant, which drops the third path. Which of the three
 # gradients dx, dg and db will be wrong?
 
 
@@ -711,6 +727,27 @@ print("          about 99% with a GRU and the dot score (112,358 parameters, 5 e
 # takes 18 steps on the pair above. This Transformer computes 4 layers (10 parts), however long the
 # sentences are.
 #
+# ## A triangle that is too wide
+#
+# Job 3 showed that no gradient check sees a triangle that is one place too wide. What does such a
+# model learn? We train one for two epochs. Guess its perplexity, and its share of right
+# translations.
+
+# %% tags=["training"]
+with triangle_too_wide():
+    cheat, epochs = trained(pairs, test, seed=0, epochs=2, rate=(64 * 200) ** -0.5,
+                            schedule=Warmup(200), size=64, layers=2, heads=4, smoothing=0.0)
+print(f"perplexity {epochs[-1]['valid_perplexity']:.2f}")
+written = [one.target for one in cheat.translate([pair.source for pair in test], beam=1)]
+exact = metrics.exact_match(written, [pair.target for pair in test])
+print(f"exactly right: {exact:.0%} of the held-out sentences")
+print(*test[shown].source, "→", *written[shown])
+assert epochs[-1]["valid_perplexity"] < 1.3 and exact < 0.05
+
+# %% [markdown]
+# The perplexity is almost perfect, and not one translation is right. In training, the model could
+# see the next word, and learnt to copy it. Be suspicious of a loss that is too good.
+#
 # ## What does a head look at?
 #
 # Does cross-attention point at the word that is being translated? For each head of the decoder's
@@ -767,8 +804,7 @@ show(head_picture(weights[1][shown, best], test[shown],
 # 1. Write the backward pass of `decode` and check it.
 # 2. When the target grows by a word, the decoder keeps its earlier keys. Can an encoder do the same
 #    when the source grows by a word?
-# 3. Train with a triangle that is one place too wide. How good will the perplexity be, and how good
-#    the translations?
+# 3. Train the model with the wide triangle with the seeds 1 and 2, too. What does it write?
 # 4. Label smoothing (Szegedy et al. 2016) takes ε from the right word's probability 1, and spreads
 #    it evenly over all V words, the right one included. Call this target ȳ. The loss is −Σ_v ȳ_v
 #    log p_v. Show that the gradient of the scores before the softmax is p − ȳ. Then take four

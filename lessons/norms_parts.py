@@ -1,4 +1,4 @@
-"""Helpers of lesson 16: a figure, a baseline, heads removed, norms held."""
+"""Helpers of lesson 16: figures, a baseline, parts removed, norms held."""
 
 from contextlib import contextmanager
 from unittest.mock import patch
@@ -7,8 +7,28 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 from numpy_attention.data.vocabulary import EOS
+from numpy_attention.layers.layer_norm import LayerNorm
+from numpy_attention.layers.residual import PostCache, Residual
 
 # ---- pictures ------------------------------------------------------------------------------------
+
+
+def layers_compared():
+    """Boxes and arrows of a post-norm and a pre-norm layer, for `plotting.diagram`."""
+    boxes = {
+        "x": ("x", 0, 0, 0), "heads": ("heads", 0, 1.3), "+": ("+", 0, 2.6),
+        "norm": ("LN: y", 0, 3.9, 1), "FF": ("FF", 0, 5.2), "+ ": ("+", 0, 6.5),
+        "norm ": ("LN: z", 0, 7.8, 1),
+        "x'": ("x", 2.6, 0, 0), "norm'": ("LN", 2.6, 1.3, 1), "heads'": ("heads", 2.6, 2.6),
+        "+'": ("+ : y", 2.6, 3.9), "norm '": ("LN", 2.6, 5.2, 1), "FF'": ("FF", 2.6, 6.5),
+        "+ '": ("+ : z", 2.6, 7.8),
+    }
+    columns = (["x", "heads", "+", "norm", "FF", "+ ", "norm "],
+               ["x'", "norm'", "heads'", "+'", "norm '", "FF'", "+ '"])
+    arrows = [pair for column in columns for pair in zip(column, column[1:])]
+    past = ("x", "+"), ("norm", "+ "), ("x'", "+'"), ("+'", "+ '")
+    arrows += [(*pair, "", -1) for pair in past]
+    return boxes, arrows
 
 
 def depth_picture(depths, sizes):
@@ -38,7 +58,32 @@ def perplexity_of_counts(translator, pairs, test):
     return np.exp(-np.log(counts / counts.sum())[words].mean())
 
 
-# ---- removed heads -------------------------------------------------------------------------------
+# ---- removed parts -------------------------------------------------------------------------------
+
+
+@contextmanager
+def residuals_removed():
+    """Let Residual compute LayerNorm(f(x)), without x, as a context. Only for post-norm."""
+    def post(self, x, fx, rng=None, row_ids=None):
+        fx, dropped = self.dropout.forward(fx, rng, row_ids)
+        y, normed = self.norm.forward(fx)
+        return y, PostCache(dropped, normed)
+
+    def post_backward(self, dy, cache, grads):
+        dfx = self.norm.backward(dy, cache.normed, grads.norm)
+        return np.zeros_like(dfx), self.dropout.backward(dfx, cache.dropped)
+
+    with patch.multiple(Residual, post=post, post_backward=post_backward):
+        yield
+
+
+@contextmanager
+def norms_removed():
+    """Let LayerNorm return its input, as a context."""
+    with patch.multiple(LayerNorm, forward=lambda self, x: (x, None),
+                        backward=lambda self, dy, cache, grads: dy.copy()), \
+            np.errstate(over="ignore"):
+        yield
 
 
 @contextmanager

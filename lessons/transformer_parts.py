@@ -1,5 +1,8 @@
 """Helpers of lessons 09 and 16: comparisons, pictures, training, attention weights."""
 
+from contextlib import contextmanager
+from unittest.mock import patch
+
 import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.patches import Rectangle
@@ -167,6 +170,14 @@ def trained(pairs, valid, seed, epochs, rate, schedule, batch_size=64, **setting
                       rng=np.random.default_rng(seed), clip=1.0, average="token",
                       schedule=schedule, threads=1, progress=False)
     return translator, trainer.fit(epochs)
+
+
+@contextmanager
+def triangle_too_wide():
+    """Let the causal mask of the library show one word too many, as a context."""
+    tri = np.tri
+    with patch("numpy.tri", lambda T, dtype: tri(T, k=1, dtype=dtype)):
+        yield
 
 
 def weights_of_heads(translator, pairs):
