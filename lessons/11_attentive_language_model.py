@@ -545,7 +545,7 @@ assert right["tanh layer"] < 0.5
 batch = COPY_TEST.batch(0)
 figure, axes = plt.subplots(2, 1, figsize=(11, 7.4), layout="constrained")
 figure.suptitle("One sequence: combined asks for one position after another; "
-                "single fetches the same at every step")
+                "single fetches nearly the same")
 for name, ax, vmax in (("combined", axes[0], 1), ("single", axes[1], 0.2)):
     title = (f"{name}: {right[name]:.0%} of the letters of 500 sequences right "
              f"(colour scale ends at {vmax})")
@@ -594,8 +594,8 @@ print(f"a guess among eight letters costs {np.log(8):.2f} nats")
 # *Hard* weights cost nothing, because the largest weight is practically always on the right letter.
 # The other changes cost more than four nats per letter. That is worse than a guess, so the damaged
 # model is confident and wrong. So *combined* depends on its choice and on its context. And the
-# third question? The tanh layer lacks only attention, and is at chance. Attention is worth a lot
-# here.
+# third question? The tanh layer, which has no attention, is at chance, and the LSTM is not far
+# above it. Attention is worth a lot here.
 #
 # ## The Bible
 #
@@ -635,8 +635,8 @@ show(draw_verse(models["combined"], verses, 1018, "In this verse, combined draws
 # %% [markdown]
 # The model hardly depends on its choice. Equal weights cost 0.010 nats, which raises the perplexity
 # by one per cent. So a plain mean of all earlier states serves almost as well as the model's own
-# weights. The figure shows vertical stripes: a state with much weight for one word has much for the
-# next. (The first word, *they*, has no past and no row.)
+# weights. Most columns of the figure are vertical stripes: a state with much weight for one word
+# has much for the next. (The first word, *they*, has no past and no row.)
 #
 # *No context* costs 0.071 nats, or about seven per cent. Part of this has nothing to do with the
 # verse: the mean of c acts like a second b, and c = 0 takes it away, too. *Mean context* keeps this
@@ -686,8 +686,8 @@ for control, differences in SEEDS.items():
 
 # %% [markdown]
 # The models trained without these parts are worse by only 0.015 (tanh layer) and 0.002 nats (*no
-# choice*). With seed 9, both are even better than *combined*. (The interval covers other verses,
-# not other seeds.) So we see no gain from attention here, nor from the choice. The plain LSTM, the
+# choice*). With seed 9, both are even better than *combined*. The interval covers other verses, not
+# other seeds. So we see no gain from attention here, nor from the choice. The plain LSTM, the
 # smallest model, does about as well.
 #
 # ### With more training
@@ -706,9 +706,10 @@ assert paired("combined", "no choice").low > -0.008
 print_longer(LONGER)
 
 # %% [markdown]
-# On the Bible, combined is more than three points better than the LSTM, but the tanh layer, which
-# never looks back, is almost as good. (Above, with seed 7, it was worse than the LSTM.) On the Penn
-# Treebank, combined ties with the LSTM, and is *worse* than the tanh layer, with each seed.
+# On the Bible, with one seed, combined is more than three points better than the LSTM, but the tanh
+# layer, which never looks back, is almost as good. (Above, with seed 7, it was worse than the
+# LSTM.) On the Penn Treebank, combined ties with the LSTM, and is *worse* than the tanh layer, with
+# each seed.
 #
 # ## Why the two numbers differ
 #
@@ -721,7 +722,7 @@ print_longer(LONGER)
 # |---|---|---|
 # | Does it depend on the choice? (equal weights) | yes: 4.274 nats | hardly: 0.010 nats |
 # | Does it depend on the context? (mean context) | yes: 4.433 nats | yes: 0.054 nats |
-# | What is attention worth? | 100.0 % right instead of 12.1 % | no gain |
+# | What is attention worth? | 100.0 % right, at best 27.4 % without it | no gain |
 #
 # Before you believe a number of your own, ask four questions:
 #

@@ -58,8 +58,9 @@ np.set_printoptions(precision=3, suppress=True)
 #
 # In all three, query and key share a part: a state asks with its own key, k_t.
 #
-# The equations are those of *combined* in lesson 11, without the bias. Its parameter v is now w,
-# because v_i is a value, and its W_h is W_x, as in the paper.
+# The equations are those of *combined* in lesson 11, without the bias. There, the key was h_i W_s.
+# Here the key k_i is a part of the state, which W_s then multiplies. The parameter v is now w,
+# because v_i is a value, and W_h is W_x, as in the paper.
 
 # %%
 boxes = {
@@ -451,7 +452,7 @@ assert in_order[0] == ("query", "predict")
 # ## Which cut helps?
 #
 # We cut a state of 16 into two parts of 8, in all seven ways. Each pair is separated by four of the
-# seven cuts. If this pair is guilty, these four should do best. Guess: which pair is it?
+# seven cuts. The cuts that separate the guilty pair should do best. Guess: which pair is it?
 #
 # Seeds differ so much that we have recorded forty of each cut (code: answer 3). We also take a
 # fairer control. One vector of 16 has more parameters than two parts of 8; one of 13 has fewer.
@@ -464,7 +465,9 @@ show(draw_recorded(), "12_all_cuts")
 
 # %% [markdown]
 # *Key and value* are **guilty**: every cut that separates them has a higher mean and a higher
-# median than every cut that does not.
+# median than every cut that does not. (Only forty seeds can tell. With the first three, three parts
+# seemed better than `q k | v p`. Question 4 asks why `q k v | p` is even worse than one vector of
+# 8.)
 #
 # And the others? We compare the four cuts that separate key and value. The *standard error* is how
 # much a difference of means typically varies by chance alone.
@@ -473,8 +476,9 @@ show(draw_recorded(), "12_all_cuts")
 print_differences()
 
 # %% [markdown]
-# *Query and predict* seem **innocent**: separating them changes the mean by −0.6 ± 3.6 points.
-# Separating *query and key* does not help on average, either (question 3).
+# *Query and predict* seem **innocent** in these cuts: separating them changes the mean by −0.6 ±
+# 3.6 points. Separating *query and key* does not raise the mean, either. It raises the median, but
+# more seeds fail (question 3).
 #
 # So the cosine pointed to the wrong pair. A gradient says what a *small* change of h would do now,
 # but not whether a very different h would be better. And when one vector of 8 is trained for
@@ -486,7 +490,7 @@ print_differences()
 # models do the same? We train the other cuts, and use a probe, as in lesson 05: a simple
 # classifier, trained on the states of a finished model (Alain & Bengio 2016). It reads the key's
 # part of the states of second letters, and names *before* or, as a control, *now*. By chance, it
-# would be right with one letter in 50.
+# would be right for one letter in 50.
 
 # %% tags=["training"]
 def cut(name, seed, size=8):
@@ -518,8 +522,9 @@ assert of_before > 0.9 and abs(of_now) < 0.5
 
 # %% [markdown]
 # The models that fail lack *before*, which would explain why they do not find the right state. And
-# `q v | k p` has found our example's solution by itself: *before* in the key's part, *now* in the
-# other.
+# `q v | k p` has found the example's division of labour by itself: *before* in the key's part,
+# *now* in the other. (Its query reads the value's part, so the key's part can do without *now*. The
+# example's query and key share a part.)
 #
 # ## Separation, or more numbers?
 
@@ -536,6 +541,9 @@ print("recorded: one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:
 #   parameters. So if you cut a state, compare it with an uncut vector that has as many parameters.
 # - **Even 8 numbers are enough, given time.** After 3,200 steps, one vector of 8 answers nearly
 #   everything, with each of three seeds.
+#
+# So within 800 steps and 8 numbers, a model hardly learns to show both letters. More numbers, a cut
+# between key and value, or more steps: each of the three helps.
 
 # %% [markdown]
 # ## Part B (optional): without attention, and on real text
@@ -605,8 +613,8 @@ print_wikitext()
 # In the paper, the LSTM alone loses to all attention models. Here it beats all three, with each
 # seed. The tanh layer, which has no attention, loses about as much as attention with one vector, so
 # this layer may be what costs them (answer 1). Three parts beat the tanh layer with each seed, but
-# their state is almost three times as long. The 4-gram, whose state is as long, beats three parts
-# with two of the three seeds, without attention.
+# their state is almost three times as long. The 4-gram, whose state is as long, does about as well
+# without attention: better with two of the three seeds, worse on average.
 
 # %% [markdown]
 # ## What others call it

@@ -298,7 +298,7 @@ def draw_readable(points, shares, names):
     alone = np.isin(found, ["q v | k p", "q v p | k"])
     groups = {"other models": ~alone, "q v | k p and q v p | k": alone}
     titles = {"before": "The more of “before”, the more right answers",
-              "now": "“Now” says little about right answers"}
+              "now": "Overall, “now” says little about right answers"}
     for ax, read, (letter, title) in zip(axes, points.T, titles.items()):
         for (label, of), colour in zip(groups.items(), plotting.COLOURS):
             ax.plot(100 * read[of], 100 * shares[of], "o", color=colour, alpha=0.6, label=label)
