@@ -458,23 +458,19 @@ show(figure, "08_start")
 assert start_1.max() < start_16.min()
 
 # %% [markdown]
-# **Shown**, after three epochs (so this is about speed):
+# The start decides. If the scores *begin* small, a model trains about as well without the division
+# as with it. If they begin large, it falls far behind, and the division helps only a little. It is
+# not that sharp weights are bad: the largest α ends close to 1 in all four models. Nor does the
+# threefold gradient help: the model that begins large and does not divide ends last.
 #
-# - The start decides. If the scores *begin* small, a model trains about as well without division as
-#   with it. If they begin large, it falls far behind, and division helps only a little.
-# - At d_k = 256, division helps even if the scores start small: the perplexity is 1.14 to 1.19 if
-#   divided, 1.36 to 1.56 if not (three seeds, question 4).
-# - The threefold gradient does not help: its model (not divided, variance 16) ends last.
-# - This task *rewards* a nearly one-hot softmax: the largest α ends close to 1 in all four models.
-#   With variance 16, it starts at about 0.7.
+# Then why not start small, and never divide? Because of larger heads. At d_k = 256, the division
+# helps even if the scores start small: we have recorded a perplexity of 1.14 to 1.19 if divided,
+# and of 1.36 to 1.56 if not (three seeds, question 4). All this is after three epochs, so it is
+# about speed.
 #
-# **Suspected**, not tested:
-#
-# - Adam divides each number of the gradient by its typical size (lesson 02), so a factor common to
-#   all queries cancels.
-# - A large start picks words at random, which the model must unlearn. That is slow: where the
-#   softmax is almost one-hot, hardly any gradient comes back to the query (lesson 06, question 1).
-#   Adam does not cure this, because the sure queries add little to the gradient of W_q.
+# Why does a large start hurt? We suspect that it picks words at random, which the model must
+# unlearn. That is slow where the softmax is almost one-hot, because hardly any gradient comes back
+# to the query (lesson 06, question 1).
 #
 # The median hides the spread over the queries:
 
@@ -745,8 +741,8 @@ show(figure, "08_heads")
 
 # %% [markdown]
 # For *pas*, *ne* and *n'*, the right word is *not*. In this run, head 1 nearly always points there.
-# Head 2 does so for *pas* only, and heads 0 and 3 almost never. The mean looks like head 2. A
-# heatmap shows only this mean, and hides head 1.
+# Head 2 does so for *pas* only, and heads 0 and 3 almost never. For these words, the mean looks
+# like head 2. So a heatmap of the mean hides head 1.
 #
 # Does the model need the heads that point? We remove each: its rows of W_o become 0.
 
@@ -755,7 +751,8 @@ trained_W_o = translator.model.attention.W_o
 kept = trained_W_o.copy()
 removed = {"no head": slice(0)}
 removed |= {f"head {number}": slice(16 * number, 16 * number + 16) for number in range(4)}
-print("Words still predicted (teacher forcing) if one head is removed:")
+removed |= {"1 and 2": slice(16, 48), "all four": slice(64)}
+print("Words still predicted (teacher forcing) if heads are removed:")
 for name, rows in removed.items():
     trained_W_o[rows] = 0
     shares = predicted(translator, test, ["pas", "ne", "n'"])
@@ -765,12 +762,14 @@ print("recorded, at least this share with any head removed, seeds 2 and 3 (answe
       "            pas 89%    ne 90%    n' 92%")
 
 # %% [markdown]
-# Head 1 is needed for *ne* and *n'*: without it, only 67% and 79% are predicted. No head is needed
-# for *pas*, so pointing shows nothing there. With two other seeds, no head is needed as much. So
-# look at the heads one by one, and test each by removing it.
+# Head 1 is needed for *ne* and *n'*: without it, only 67% and 79% are predicted. And *pas* needs no
+# head at all: without all four, the model still predicts each one, since the *ne* before it says
+# enough. So two heads point at *not* for *pas*, and it makes no difference. With two other seeds,
+# no single head is needed as much as head 1 here. So look at the heads one by one, and test them by
+# removing them, alone and together.
 #
-# And why divide by √d_k? Above all for the start: if the components of q and k start with variance
-# 1, a head of any size begins with an open mind.
+# And why divide by √d_k? Mostly for the start: if the components of q and k start with variance 1,
+# a head of any size begins with an open mind. And large heads train faster.
 
 # %% [markdown]
 # ## What others call it

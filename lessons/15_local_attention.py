@@ -305,7 +305,7 @@ print("recorded for seed 1, true slope, after two epochs: 15% and 50%")
 # With the held slope, seed 1 learns to look: its window contains 94% of the right words. But seed
 # 2, which needed no help, now fails. And with the true slope, seed 1 is not even stuck: after two
 # epochs, only 15% of its p are at an end. Yet its window is no better than before training. So the
-# slope is not the explanation.
+# slope alone does not explain the failure.
 
 # %% tags=["training"]
 assert true_slope[1][0] > 0.9 and true_slope[1][1] < 0.5
@@ -362,11 +362,10 @@ print("recorded after five epochs, sentences exactly right (question 3)\n"
       "recorded for seed 1: window D = 4, bell D = 2: 4%; window D = 2, bell D = 4: 97%")
 
 # %% [markdown]
-# There is none. So p learns too early: it should move little until the rest of the model can show
-# it where to look. We do not know why the right end is worse than the left.
+# There is none. So p moves too early, or too fast: it should move little until the rest of the
+# model can show it where to look. We do not know why the right end is worse than the left.
 #
-# The last line has another cure: not a wider window, but a wider bell. Under a narrow bell, a
-# distant word has almost no weight, so it hardly pulls (question 5).
+# The last line has another cure for seed 1: not a wider window, but a wider bell (question 5).
 #
 # ## Part B: input feeding
 #

@@ -274,10 +274,10 @@ report = caught(check, Habit(*parts))
 #
 # ## What changes in a deep stack?
 #
-# Xiong et al. (2020) look at the gradient of the last layer before training. They prove that with
-# pre-norm, it falls with the number of layers L like 1 / √L. With post-norm it does not fall. Is it
-# so here? We measure the size of the last layer's dW_2, the root of its sum of squares. By the
-# theorem, how many times smaller should it be with 16 layers than with 2?
+# Xiong et al. (2020) look at the gradient of the last layer before training. They prove an upper
+# bound, which falls with the number of layers L like 1 / √L for pre-norm, but not for post-norm.
+# Does the gradient itself behave like this? We measure the size of the last layer's dW_2, the root
+# of its sum of squares. How many times smaller would it be with 16 layers than with 2?
 
 
 # %%
@@ -306,7 +306,7 @@ for name, runs in sizes.items():
     means = np.exp(np.log(runs).mean(1))
     print(f"{name:<9} with 2, 4, 8 and 16 layers:", *(f"{mean:.2f}" for mean in means),
           f"  2 layers / 16 layers: {means[0] / means[-1]:.1f}")
-print(f"the theorem: √8 = {8 ** 0.5:.1f} times smaller with 16 layers than with 2")
+print(f"like 1 / √L: √8 = {8 ** 0.5:.1f} times smaller with 16 layers than with 2")
 show(depth_picture(depths, sizes), "16_depth")
 
 # %%
@@ -314,7 +314,8 @@ assert (sizes["post-norm"][-1] > 1.9 * sizes["pre-norm"][-1]).all()
 assert (sizes["pre-norm"][0] > 1.9 * sizes["pre-norm"][-1]).all()
 
 # %% [markdown]
-# √8 ≈ 2.8 times by the theorem, and 2.9 times here. With post-norm, the gradient hardly changes.
+# It would be √8 ≈ 2.8 times smaller, and is 2.9 times smaller. With post-norm, the gradient hardly
+# changes.
 #
 # Xiong et al. argue that with post-norm, this gradient is too large for the first steps of
 # training. That would explain why post-norm needs a warm-up, and pre-norm does not. We train both
