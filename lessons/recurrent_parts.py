@@ -110,6 +110,35 @@ def train_recall(model, n, rng, steps=400):
     return (said == test.targets[-1]).mean()
 
 
+def recall_gradient(model, n):
+    """→ the cell in float64, and for 200 sequences its inputs xs, h_0 and ∂L/∂h_T."""
+    model = model.astype(float)
+    task = Recall(n, 1, np.random.default_rng(11), size=200).batch(0)
+    xs, _ = model.embedding.forward(task.inputs)                # (n + 2, 200, 16)
+    cell = model.cells.cells[0]
+    start = np.zeros((200, 32))
+    _, last, _ = cell.forward(xs, start)
+    ignored = model.output.zeros_like()                         # ∂L/∂(the output's parameters)
+    _, dlast = model.output.loss_and_grad(last, task.targets[-1], scale=1, grads=ignored)
+    return cell, xs, start, dlast
+
+
+def draw_back(curves):
+    """Plot how much of the gradient is left after d steps. curves: {start: (share, estimate)}."""
+    figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
+    for place, (start, (share, factor)) in enumerate(curves.items()):
+        style = plotting.base.curve_style(place)
+        d = np.arange(len(share))
+        ax.semilogy(d, share, **style | {"linestyle": "", "markersize": 4})
+        ax.semilogy(d, factor**d, color=style["color"], linewidth=1)
+        ax.annotate(start, (17, share[17]), (6, 8), textcoords="offset points",
+                    color=style["color"])
+    ax.set(xlabel="d, steps back (n + 1 to the first symbol)", xticks=(0, 5, 9, 17, 33),
+           ylabel="share of the gradient that is left (log scale)",
+           title="The gradient vanishes exponentially (points), as estimated (lines)")
+    return figure
+
+
 def draw_recall(learnt):
     """Plot how many of 20 networks learn n = 4, 8, 16 and 32. learnt: {start of U: counts}."""
     figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
