@@ -419,11 +419,11 @@ for name, search in bugs.items():
 
 # %% [markdown]
 # No law catches everything. All four bugs obey law 1, because with only one slot there is nothing
-# to mix up. *Rows put in order* breaks the other two laws. *Ended ones dropped* and *the worst
-# first* make true claims, but about the wrong sentences, so only law 3 catches them. *The past not
-# counted* ranks prefixes by their last word only. Even law 3 cannot notice this: if there is room
-# for everything, no prefix is dropped, so the ranking does not matter. Question 2 asks for a law
-# that can.
+# to mix up. *Rows put in order* breaks the other two laws, but only in some of the 60 translators,
+# so a law needs many cases. *Ended ones dropped* and *the worst first* make true claims, but about
+# the wrong sentences, so only law 3 catches them. *The past not counted* ranks prefixes by their
+# last word only. Even law 3 cannot notice this: if there is room for everything, no prefix is
+# dropped, so the ranking does not matter. Question 2 asks for a law that can.
 #
 # Does law 2 also lead you to the faulty line? Let *rows put in order* translate *the old house*
 # with a width of two, and compare each p that it claims with the model's own:
@@ -553,11 +553,12 @@ for name in ("right", "rows put in order", "the past not counted"):
 
 # %% [markdown]
 # Between, both of them. *Rows put in order* could have been published: in this run, its BLEU is
-# less than a point below the correct beam's. Training with another seed makes a larger difference
-# (question 8). Yet most of its beams make false claims, and law 2 finds them at once. *The past not
-# counted* makes no false claims. Even without a correct beam, there is a symptom: in 35 clauses it
-# finds a less probable sentence than greedy, although it searches more. This alone does not prove a
-# bug: the correct beam does so in 3 clauses, where it dropped greedy's sentence on the way.
+# less than a point below the correct beam's (0.9 ± 0.7 by lesson 06's bootstrap: answer 8).
+# Training with another seed makes a larger difference (question 8). Yet most of its beams make
+# false claims, and law 2 finds them at once. *The past not counted* makes no false claims. Even
+# without a correct beam, there is a symptom: in 35 clauses it finds a less probable sentence than
+# greedy, although it searches more. This alone does not prove a bug: the correct beam does so in 3
+# clauses, where it dropped greedy's sentence on the way.
 #
 # BLEU is not blind: *ended ones dropped* costs more than ten points (question 8). But a good BLEU
 # shows only that the translations are good, not that the search is the one you meant.
@@ -603,9 +604,6 @@ print("in the first clause, p of <unk> in place of each of greedy's words:\n ",
 # `<unk>`, which is forbidden, and the next best word is *se* again. Greedy cannot go back, but the
 # beam has other prefixes to turn to.
 #
-# Part of the gain is due to `<unk>`: if the p of the other words are divided by their sum, the gain
-# in log p is a quarter smaller, but the gain in BLEU hardly changes (question 6).
-#
 # On average, a wider beam finds more probable sentences, and shorter ones. (A **length penalty**
 # favours longer ones: question 9.) With widths 5 and 10, BLEU is higher than greedy's, but whether
 # 5 or 10 is better depends on the seed (question 8).
@@ -624,12 +622,15 @@ print(f"mean log p: reference {of_reference.mean():.2f}, greedy {of_greedy.mean(
 
 # %% [markdown]
 # A search makes a **search error** when it misses the model's most probable sentence. Wherever beam
-# 5 finds a more probable sentence, greedy made a search error, and a better search helped. Where
-# beam 5 misses the reference, a perfect search would write it only if it is the model's most
-# probable sentence. In all but five of the 211 clauses, greedy or the beam found another that is at
-# least as probable, so a perfect search would gain five at most. In the others, the model itself
-# prefers another sentence: it has made a **model error**, or it has found another good translation.
-# So from here on, improve the model, not the search.
+# 5 finds a more probable sentence, greedy made one. But more probable is not always better. In the
+# third clause above, greedy keeps the servant (*siervo*), and the beam loses him: *y fué la
+# palabra* means "and the word was". There, the model itself prefers the worse sentence. This is a
+# **model error**.
+#
+# How many more references could a perfect search write? Only those that are the model's most
+# probable sentence. Beam 5 misses the reference in 211 clauses, and in all but five of them, we
+# already know a sentence that is at least as probable. So a perfect search would write five more at
+# most. To get nearer to the references, improve the model, not the search.
 #
 # ## One beam, drawn as a tree
 #
@@ -716,8 +717,8 @@ if long < len(lost.terms):
 #     ∂H/∂β     = ⟨l⟩ − ⟨l⟩ − β Var(l) = −β Var(l)
 #     ∂H/∂τ     = ∂H/∂β · (−1/τ²) = Var(l) / τ³
 #
-# A variance is never negative, so a higher temperature always spreads the choice, unless all p are
-# equal: then it changes nothing. Central differences confirm the formula:
+# A variance is never negative, so a higher temperature spreads the choice, unless all possible
+# words have the same p: then it changes nothing. Central differences confirm the formula:
 
 # %%
 logs = np.log([0.6, 0.3, 0.1])        # l, of each word
@@ -795,9 +796,8 @@ for clause, cuts in rows.items():
 show(draw_cuts(rows, tokens), "10_sampling")
 
 # %% [markdown]
-# Top-k 3 always keeps three words, which is too many where one word is right, and too few where
-# many are. The nucleus adapts to the model's doubt: it keeps one word for *and i have shewed ,* and
-# eight for *whatsoever the lord pleased ,*.
+# Top-k 3 always keeps three words, however sure the model is. The nucleus adapts: it keeps one word
+# for *and i have shewed ,* and eight for *whatsoever the lord pleased ,*.
 #
 # ### Searching and sampling compared
 #
@@ -827,14 +827,17 @@ ones = samples["τ = 1"]
 each = [bleu(ones[n], [decode(ids) for ids in ones[n - 1]]) for n in range(4)]
 print(f"BLEU of a sample at τ = 1, with another sample as the reference: {np.mean(each):.1f} "
       f"(from {min(each):.1f} to {max(each):.1f})")
+print("three samples at τ = 1 of:", *test[most[2]].source)
+for found in ones[:3]:
+    print("   ", *decode(found[most[2]]))
 few, many = [(cuts["nucleus 0.7"] > 0).sum() for cuts in rows.values()]
 assert few < 3 < many
 
 # %% [markdown]
 # Sampling at τ = 1 follows the model's own distribution. Its translations are the most varied, but
-# their BLEU of 15.6 is far below greedy's. Are these samples so bad? With another sample as the
-# reference, BLEU is 14.9. So two samples of one model agree no better than a sample and the
-# reference, and a low BLEU need not mean a bad sample. The other three settings give up some
+# their BLEU of 15.6 is far below greedy's. None of the three samples above translates its clause.
+# But BLEU alone could not tell: with another sample as the reference, it is 14.9, so two samples of
+# one model agree no better than a sample and the reference. The other three settings give up some
 # variety, and come closer to the reference.
 #
 # But look at the column of log p. A search looks for the most probable sentence, the **mode**. A
