@@ -68,14 +68,15 @@ print(f"just before the closing mark: h = {states[closing - 1]:.4f}; at the end:
 
 # %%
 slopes = 2 * (1 - np.array(states[opening + 1:closing])**2)
-print(f"left of the gradient: {slopes[-1]:.2f} after one letter, {slopes.prod():.0e} after all "
-      f"{len(slopes)} letters between the marks")
+print(f"what remains of the gradient: {slopes[-1]:.2f} after one letter, {slopes.prod():.0e} "
+      f"after all {len(slopes)} letters between the marks")
 
 # %% [markdown]
-# This unit holds, but almost nothing of the gradient gets back to the opening mark. Can training
-# find such a unit?
+# This unit holds, but almost nothing of the gradient gets back to the opening mark. Both have the
+# same reason: with a slope of 0.17, each letter shrinks any change of h to a sixth, and the
+# gradient with it. Can training find such a unit?
 #
-# A **gated** unit has one number, h, too. At each letter it is offered a new number, the
+# A **gated** unit also has one number, h. At each letter it is offered a new number, the
 # **candidate** n, between −1 and 1. Its **gate** z, between 0 and 1, decides how much of the old
 # number to keep:
 #
@@ -118,7 +119,8 @@ show(draw_unit(VERSE, states, gates, "Set by hand: it takes at the marks, and ke
 # computes z, the **update gate**, from the input x and the state h. The candidate reads x and h,
 # too, but sometimes it should ignore h: a unit that counts the letters of a word has to start again
 # at a space. So a second gate, the **reset gate** r, hides the past from the candidate where r = 0.
-# (∘ multiplies element by element. The letters z, n and s meant other things in lessons 01 to 03.)
+# (Cho et al. apply r to h before the product with U_n: part B. ∘ multiplies element by element. The
+# letters z, n and s meant other things in lessons 01 to 03.)
 #
 #     a_r, a_z, a_n = x W + b             the input's part of r, z and n
 #     r  = σ(a_r + h U_r)                 reset gate
@@ -393,18 +395,19 @@ NETWORKS = {"GRU, b_z = 0": recall_gru(16, 0), "GRU, b_z = 3": recall_gru(16, 3)
 print(f"{'':<14} share before training   learnt by … of 20 runs: 16 symbols   32")
 for name, (model, _) in NETWORKS.items():
     share = share_that_arrives(model, 16)[17]
-    at_16, at_32 = RUNS_THAT_LEARNT[name]       # measured before
+    at_16, at_32 = RUNS_THAT_LEARNT[name]       # recorded
     print(f"{name:<14} {share:21.2g} {at_16:37} {at_32:4}")
+print(f"{'LSTM, b_f = 5, b_i = −5':<36} (answer 6) {12:25} {2:4}")
 
 # %% [markdown]
 # A GRU can recall, too, but with a bias of 5, it learns less often than the LSTM: 13 runs against
 # 20, and 7 against 17. A likely reason is that **the gate z has two jobs**, so a unit that keeps
 # more must take less: with z = σ(5), less than a hundredth of the first symbol's candidate gets
-# into h. (Question 6 tests this with an LSTM.)
+# into h. The last line supports this: an LSTM whose input gate starts as closed as that learns no
+# more often than the GRU.
 #
-# The share before training does not even rank the starts of one cell: b_z = 5 has the largest, but
-# did no better than b_z = 0. (That b_z = 3 did best may be chance.) Nor does it rank cells: with a
-# bias of 0, almost nothing arrives in either, yet 14 GRUs learn 16 symbols, and not one LSTM.
+# The share before training does not tell who learns. With a bias of 0, almost nothing arrives in
+# either cell, yet 14 of 20 GRUs recall a symbol after 16, and no LSTM does.
 #
 # ## A model of letters
 #
@@ -446,9 +449,9 @@ assert reached < 2.1
 # correlated with these labels, whatever the sign. Because the best of 128 units may be the best by
 # chance, we choose it in the first half of 60,000 held-out letters, and measure it in the second.
 #
-# The *gates* are an independent test, because they play no part in the choice. If the chosen unit
-# is a hold unit, what must its z be at the marks, and what elsewhere? (A unit may react late, so we
-# also look at the letter after each mark.)
+# The choice does not look at the *gates*. If the chosen unit is a hold unit, what must its z be at
+# the marks, and what elsewhere? (A unit may react late, so we also look at the letter after each
+# mark.)
 
 
 # %% tags=["training"]
@@ -492,31 +495,59 @@ show(draw_unit(book[verse], sign * states[verse, unit], z[verse],
 # %% [markdown]
 # That is your unit, reading a held-out verse. It takes at the closing mark at once, at the opening
 # mark one letter late, and keeps elsewhere, although z dips at a few letters inside the quotation.
-# Nothing asked for such a unit. Perhaps it helps to predict the closing mark, but we have not
-# tested this.
+# Nothing in the loss speaks of quotations. Does the unit help to predict the closing mark? In the
+# states before the closing marks, we flip the sign of its h, and let the output layer predict. As a
+# control, we flip each other unit. Guess: how far does the probability of ” fall?
+
+# %% tags=["training"]
+closing, = vocabulary.encode("”")
+before = np.flatnonzero(scored[:-1] & (np.array(list(book))[1:] == "”"))
+
+
+def p_closing(flipped=None):
+    """The mean probability of ” before the closing marks, with one unit's sign flipped."""
+    h = states[before].copy()
+    if flipped is not None:
+        h[:, flipped] *= -1
+    logits = model.output.logits(h)
+    return (np.exp(logits[:, closing]) / np.exp(logits).sum(1)).mean()
+
+
+flips = np.array([p_closing(one) for one in range(UNITS)])
+print(f"mean p of ” before {len(before)} closing marks: {p_closing():.2f}; "
+      f"with unit {unit} flipped: {flips[unit]:.2f}")
+print(f"with another unit flipped: median {np.median(np.delete(flips, unit)):.2f}; "
+      f"{(flips < flips[unit]).sum()} of {UNITS - 1} lower it more")
+assert flips[unit] < 0.8 * p_closing()
+
+# %% [markdown]
+# It does help: without its sign, a third of the probability is gone. But a few other units matter
+# even more. A closing mark also depends on what was just read.
 #
 # Do other seeds find such a unit, and does it take gates to *learn* this? On the same windows, we
 # train five more GRUs and 27 of lesson 02's Elman networks, and search all of them in the same way.
-# Of the Elman networks, 24 have 128 units (four starts, two learning rates, three seeds), and three
-# have 224 units, and so as many parameters as the GRU.
+# Of the Elman networks, 24 have 128 units (four initializations, two learning rates, three seeds),
+# and three have 224 units, which gives them as many parameters as the GRU.
 
 # %% tags=["training"]
-# measured before (code: answers 5 and 7)
+# recorded (code: answers 5 and 7)
 CORRELATION = (0.937, 0.902, 0.792, 0.924, 0.921)   # seeds 1 to 5
 AT_OPENING = (0.073, 0.064, 0.043, 0.232, 0.110)    # mean z at “ or a letter later: the smaller one
 AT_CLOSING = (0.150, 0.023, 0.152, 0.174, 0.140)
 ELSEWHERE = (0.994, 0.981, 0.988, 0.996, 0.992)
-print(f"5 GRUs: correlation {min(CORRELATION):.2f} to {max(CORRELATION):.2f}; mean z at “ or a "
-      f"letter later at most {max(AT_OPENING):.2f},\n        at ” or a letter later at most "
+print(f"recorded: 5 GRUs: correlation {min(CORRELATION):.2f} to {max(CORRELATION):.2f}; mean z at "
+      f"“ or a letter later at most {max(AT_OPENING):.2f},\n        at ” or a letter later at most "
       f"{max(AT_CLOSING):.2f}, elsewhere at least {min(ELSEWHERE):.2f}")
-print("27 Elman networks: correlation at most 0.11; of a weighted sum of all units, at most 0.26")
+print("recorded: 27 Elman networks: correlation at most 0.11; of a weighted sum of all units, at "
+      "most 0.26")
 assert abs(found[unit]) > 0.8 and gates[1:3].max() < 0.3 and gates[[0, 3, 4]].min() > 0.9
 
 # %% [markdown]
 # Each of the five GRUs has such a unit. An Elman unit can hold the answer, too, but training found
 # none in these 27 networks, and even a weighted sum of all their units knows little (question 7).
-# So here, **gates matter for learning, not for holding**. Their start matters, too: if each b_z
-# starts at 0, the GRU predicts letters better, but only two of five find such a unit (question 5).
+# So here, **gates matter for learning, not for holding**. How they start matters as well. We spread
+# b_z from −1 to 5. If each b_z starts at 0, the GRU predicts letters better, but only two of five
+# find such a unit (question 5).
 #
 # This ends the main part. In lesson 05, one GRU reads a sentence, and another writes its
 # translation.
@@ -534,8 +565,8 @@ assert abs(found[unit]) > 0.8 and gates[1:3].max() < 0.3 and gates[[0, 3, 4]].mi
 # changes two things at once: the model cannot learn *when* to hide the past, and r ∘ s is about
 # twice as large at the start, because a gate that can learn starts near 1/2.
 #
-# To separate the two, we train both models once more from U_n = 0. Because b_n starts at 0, too, r
-# ∘ s is then 0 in both. How much worse will the model without the gate be then?
+# To separate the two, we train the models with and without r once more from U_n = 0. Because b_n
+# starts at 0, too, r ∘ s is then 0 in both. How much worse will the model without the gate be then?
 
 # %% tags=["training"]
 print("bits per letter after 250 steps:")
