@@ -764,9 +764,9 @@ print("recorded, at least this share with any head removed, seeds 2 and 3 (answe
 # %% [markdown]
 # Head 1 is needed for *ne* and *n'*: without it, only 67% and 79% are predicted. And *pas* needs no
 # head at all: without all four, the model still predicts each one, since the *ne* before it says
-# enough. So two heads point at *not* for *pas*, and it makes no difference. With two other seeds,
-# no single head is needed as much as head 1 here. So look at the heads one by one, and test them by
-# removing them, alone and together.
+# enough. So two heads point at *not* for *pas*, and the model can do without it. With two other
+# seeds, no single head is needed as much as head 1 here. So look at the heads one by one, and test
+# them by removing them, alone and together.
 #
 # And why divide by √d_k? Mostly for the start: if the components of q and k start with variance 1,
 # a head of any size begins with an open mind. And large heads train faster.

@@ -465,9 +465,9 @@ show(draw_recorded(), "12_all_cuts")
 
 # %% [markdown]
 # *Key and value* are **guilty**: every cut that separates them has a higher mean and a higher
-# median than every cut that does not. (Only forty seeds can tell. With the first three, three parts
-# seemed better than `q k | v p`. Question 4 asks why `q k v | p` is even worse than one vector of
-# 8.)
+# median than every cut that does not. (With the first three seeds, three parts seemed better than
+# `q k | v p`; with forty, they do not. Question 4 asks why `q k v | p` is even worse than one
+# vector of 8.)
 #
 # And the others? We compare the four cuts that separate key and value. The *standard error* is how
 # much a difference of means typically varies by chance alone.
