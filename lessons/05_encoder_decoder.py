@@ -173,9 +173,10 @@ for name, translator in copiers.items():
     print_by_place(name, by_place[name].mean(0))
 
 # %% [markdown]
-# The beginning survives best, although it must stay in the encoder's state the longest! (We do not
-# know why.) Symbols 9 to 11 are the worst. Does the gradient not fade at all? To measure it, we
-# must follow it back to h_1, so we derive the model and its backward pass.
+# The beginning survives best, although it must stay in the encoder's state the longest! (One
+# possible reason, not tested: every training sequence has symbols 1 to 3, but only a quarter of
+# them have a twelfth.) Symbols 9 to 11 are the worst. Does the gradient not fade at all? To measure
+# it, we must follow it back to h_1, so we derive the model and its backward pass.
 
 # %% tags=["training"]
 decoder = by_place["fixed vector"]

@@ -8,12 +8,12 @@
 # a box that takes an input and a state, and returns the next state. **Time:** 50 minutes to read,
 # about a minute to run.
 #
-# Lesson 05's encoder pressed a sentence into one vector, and long sentences did not fit. RNNsearch,
-# the model of Bahdanau, Cho & Bengio (2015), keeps a vector for *every* source word. Before its
-# decoder writes a word, it **attends** to all of these vectors: it gives each one a weight, and
-# reads their weighted average. The weights have gradients, so the model learns where to look, from
-# pairs of sentences alone. No one has to mark the **alignment** of the two sentences, that is,
-# which word translates which.
+# Lesson 05's encoder pressed a sequence into one vector, and most long copies came out wrong.
+# RNNsearch, the model of Bahdanau, Cho & Bengio (2015), keeps a vector for *every* source word.
+# Before its decoder writes a word, it **attends** to all of these vectors: it gives each one a
+# weight, and reads their weighted average. The weights have gradients, so the model learns where to
+# look, from pairs of sentences alone. No one has to mark the **alignment** of the two sentences,
+# that is, which word translates which.
 #
 # You will derive attention with three words and a pencil, check each line, and train a translator
 # on clauses from the Bible, from English to Spanish. Then you will ask what its heatmaps, the
@@ -643,10 +643,10 @@ figure.suptitle("Which gold cells (white frames) have the largest number in thei
 show(figure, "06_attention")
 
 # %% [markdown]
-# It is our example, and its reference begins with *díjole*. *Before*, the decoder bets on *pilate*
-# and misses in every row. *After* hits one gold cell, of three that are possible: two are in the
-# same row. But its largest number at *díjole* is on *unto*, between *said* and *him*, and at
-# *pilato*, it is one word to the right of *pilate*. A neighbour's annotation knows the word, too.
+# It is our example, and its reference begins with *díjole*. *Before* misses in every row. *After*
+# hits one gold cell, of three that are possible: two are in the same row. But its largest number at
+# *díjole* is on *unto*, between *said* and *him*, and at *pilato*, it is one word to the right of
+# *pilate*. A neighbour's annotation knows the word, too.
 #
 # ## Is it because the word is a surprise?
 #
