@@ -96,8 +96,8 @@ for name, runs in shares.items():
 # Four. From the second layer on, the exponent about triples with each layer, until only rounding
 # errors are left. This is **rank collapse** (Dong, Cordonnier & Loukas 2021). Each output of a head
 # is an average of the same twenty values, and averages differ less than the values that they
-# average. In the next layer, similar words have similar queries, so their averages differ even
-# less. Without heads, the share falls only slowly.
+# average. In the next layer, similar words have similar queries and keys, so their averages differ
+# even less. Without heads, the share falls only slowly.
 #
 # With residual connections, the words also grow more similar, but slowly: after six layers, the
 # share is still 0.09. So residual connections delay the collapse.
@@ -153,9 +153,8 @@ assert complete < 0.7 * by_counts and no_residuals > 0.9 * by_counts
 assert no_norms > 1e20
 
 # %% [markdown]
-# Without residual connections, the model learns hardly more than how frequent each word is. Without
-# norms, training diverges. (Both also happen with two other seeds, and at a third of the learning
-# rate: answer 2.)
+# Without residual connections, the model is no better than the word counts. Without norms, training
+# diverges. (Both also happen with two other seeds, and at a third of the learning rate: answer 2.)
 #
 # ## Before or after?
 #
