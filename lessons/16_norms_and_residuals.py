@@ -153,8 +153,9 @@ assert complete < 0.7 * by_counts and no_residuals > 0.9 * by_counts
 assert no_norms > 1e20
 
 # %% [markdown]
-# Without residual connections, the model is no better than the word counts. Without norms, training
-# diverges. (Both also happen with two other seeds, and at a third of the learning rate: answer 2.)
+# Without residual connections, the model does about as well as word counts alone. Without norms,
+# training diverges. (Both also happen with two other seeds, and at a third of the learning rate:
+# answer 2.)
 #
 # ## Before or after?
 #
