@@ -9,7 +9,7 @@
 # minute to run.
 #
 # Suppose you want to know *where* the cat sat. You will not read all six words of "the cat sat on
-# the mat" with the same care: your eye goes to "mat". Attention does the same in arithmetic. It
+# the mat" with the same care: your eye goes to "mat". Attention does the same with arithmetic. It
 # takes a question, gives each word a score, and averages the words so that those with high scores
 # count most.
 #
@@ -80,10 +80,9 @@ for j, (word, score) in enumerate(zip(words, scores), 1):
 # because these words answer other questions. Each "the" scores 0 because it answers none.
 #
 # **Step 2: weights.** To average the words we need weights that are positive and add up to 1, but
-# scores can be any numbers, even negative ones. So we first replace each score by exp(e_j), a power
-# of Euler's number. This power is always positive, and it becomes 2.72 times as large if the score
-# rises by 1. Then we divide each of the six powers by their sum. The two operations together are
-# the *softmax*:
+# scores can be any numbers, even negative ones. So we first replace each score by exp(e_j). This
+# power is always positive, and it becomes 2.72 times as large if the score rises by 1. Then we
+# divide each of the six powers by their sum. The two operations together are the *softmax*:
 #
 #     α_j = exp(e_j) / Σ_k exp(e_k)
 #
@@ -118,16 +117,11 @@ for word, weight, x in zip(words, weights, X):
     context = context + weight * x
     print(f"{word:>5}  + {weight:.2f} · {x}   so far {context.round(2)}")
 print(f"the context: who {context[0]:.2f}, done {context[1]:.2f}, where {context[2]:.2f}")
-print("each word · the context:", np.array([x @ context for x in X]).round(2))
 
 # %% [markdown]
 # So the answer to "where?" is mostly "mat", and the largest number of the context is the one for
 # where. The number for who is about half as large, mostly because the mat is also a thing. Little
-# is left of what is done.
-#
-# A model computes with the context. It can, for example, score each word against the context, again
-# with the dot product: "mat" comes first, with 3.15. ("cat" is ahead of "on" only because its
-# vector is twice as long. Question 6 returns to long vectors.) The weights and the context as bars:
+# is left of what is done. The weights and the context as bars:
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
@@ -144,12 +138,12 @@ show(figure, "00_one_query")
 # %% [markdown]
 # ## A word that must not be seen
 #
-# How do we hide a word from attention? Sentences that are computed together need the same length,
-# so the shorter ones are filled up with dummy words, called *padding*, which must not be read. And
-# a model that has to predict the later words of a text must not see them. We set the *score* of
-# such a word to −∞. Because exp(−∞) is 0, its weight becomes exactly 0, and the other words (at
-# least one must be left) share the weight that it had. Do not set its *weight* to 0 after the
-# softmax: the other weights would then add up to less than 1.
+# How do we hide a word from attention? When a model reads several sentences as one array, the
+# shorter ones are filled up with *padding*, dummy words that must not be read. And a model that has
+# to predict the later words of a text must not see them. We set the *score* of such a word to −∞.
+# Because exp(−∞) is 0, its weight becomes exactly 0, and the other words (at least one must be
+# left) share the weight that it had. Do not set its *weight* to 0 after the softmax: the other
+# weights would then add up to less than 1.
 #
 # With your pencil, hide "mat": the sum of the powers is now 4 + 2.72. What weight does "on" get?
 #
@@ -250,11 +244,11 @@ assert 0 < crossing < 1
 # 3 · ((1 − t) + 2 t). The two are equal if 2 − 2 t = 1 + t, so t = 1/3. (The run prints 0.34
 # because it moves t in steps of one hundredth.)
 #
-# No curve jumps. A small change in the question makes a small change in every weight, and therefore
-# in the context. That is why we use the softmax and do not simply take the best word: what changes
-# smoothly has a derivative, and what has a derivative can be improved step by step. If we took the
-# best word, the context would jump, and its derivative would be 0 between two jumps and undefined
-# at a jump.
+# No curve jumps. The weights are computed with exp and a division, and both are differentiable, so
+# every weight has a derivative, and so has the context. That is why we use the softmax and do not
+# simply take the best word: with a derivative, we can improve step by step. If we took the best
+# word, the context would jump, and its derivative would be 0 between two jumps and undefined at a
+# jump.
 #
 # And why does the factor of 3 make the differences easier to see? A longer query asks *louder*, so
 # the best word is further ahead of the others. To see this, we ask "where?" with the query s q, and
@@ -285,10 +279,10 @@ print(f"s = 0: every word {louder[0, 0]:.3f};  s = 6: mat {louder[-1, 5]:.3f}")
 #
 # ## Two of a kind, and no order
 #
-# Does attention notice where in the sentence a word is, or which of two equal words it reads? The
-# two "the" have the same three numbers. So they always have the same weight, and attention cannot
-# tell them apart. Nor can it tell "the cat sat on the mat" from "the mat sat on the cat". If we
-# shuffle the words, each word keeps its weight, and the context does not change:
+# Does attention notice where in the sentence a word is? The two copies of "the" share the same
+# vector. So they always have the same weight, and attention cannot tell them apart. Nor can it tell
+# "the cat sat on the mat" from "the mat sat on the cat". If we shuffle the words, each word keeps
+# its weight, and the context does not change:
 
 # %%
 order = np.random.default_rng(0).permutation(6)
@@ -319,7 +313,7 @@ A = all_powers / all_powers.sum(axis=1, keepdims=True)
 contexts = A @ X
 assert np.allclose(contexts[3], attend(X[3], X)[0])
 print("each row adds up to 1:", A.sum(axis=1))
-title = f"cat reads mostly itself, {A[1, 1]:.2f}; \"the\" reads all words equally"
+title = f"cat mostly reads itself, {A[1, 1]:.2f}; \"the\" reads all words equally"
 ax = plotting.attention_heatmap(A, source_tokens=words, target_tokens=words, title=title)
 for (i, j), weight in np.ndenumerate(A):
     ink = {"color": "k", "fontweight": "bold"} if weight > 0.5 else {"color": "w"}
@@ -331,8 +325,9 @@ show(ax, "00_every_word")
 
 # %% [markdown]
 # The vector of "on" is (0, 0, 1), the same as our query "where?". So the row of "on" holds the
-# weights that you found with your pencil. "cat", "sat" and "mat" have long vectors, so they ask
-# loudly, and each reads mostly itself. "the" asks nothing and reads all words equally.
+# weights that you found with your pencil. "on" reads "mat" more than itself, because "mat" has more
+# of where. "cat", "sat" and "mat" mostly read themselves: as the query equals their own key, the
+# score is their squared length, and no other word scores as much. "the" reads all words equally.
 #
 # This is **self-attention**: the words of one sentence ask, and the same words answer. A
 # Transformer also learns three matrices, which turn each word's vector into three: what it asks
@@ -340,10 +335,10 @@ show(ax, "00_every_word")
 #
 # ## A dictionary that never raises a KeyError
 #
-# Keys that differ from their values remind us of Python's dictionaries. How far does the
-# resemblance go? A dictionary returns the value of a key that it contains, and raises a KeyError
-# for any other key. Attention has an answer for every query: it returns an average of all values,
-# in which a value counts more if its key has a higher score.
+# A Python dictionary also has keys and values. How far does the resemblance go? A dictionary
+# returns the value of a key that it contains, and raises a KeyError for any other key. Attention
+# has an answer for every query: it returns an average of all values, in which a value counts more
+# if its key has a higher score.
 #
 # In this example, the keys are eight hours of a day, the values are the temperatures measured at
 # these hours, and the query is the hour that we ask about. Any function of query and key can be the
@@ -386,12 +381,12 @@ print(f"at 12 o'clock, when nobody measured: {noon:.1f} °C")
 
 # %% [markdown]
 # Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). In `look_up`, the score
-# is −distance² times 1 / (2h²), and 1 / (2h²) does what the loudness s did before. So a small h
-# asks loudly, and the answer is nearly the value of the nearest key: the curve of h = 0.3 hours is
-# a staircase. A large h whispers: with h = 24, even a distance of 24 hours lowers the score by only
-# 1/2. All eight weights are then similar, and the answer is nearly the mean at every hour. In
-# between, h = 1.5 hours gives a smooth curve, with a sensible answer even for 12 o'clock. Attention
-# is a dictionary that blends its values.
+# is −distance² / (2h²), so 1 / (2h²) does what the loudness s did before. A small h asks loudly,
+# and the answer is nearly the value of the nearest key: the curve of h = 0.3 hours is a staircase.
+# A large h whispers: with h = 24, even a distance of 24 hours lowers the score by only 1/2. All
+# eight weights are then similar, and the answer is nearly the mean at every hour. In between,
+# h = 1.5 hours gives a smooth curve, with a sensible answer even for 12 o'clock. Attention is a
+# dictionary that blends its values.
 #
 # A translator with attention looks things up in the same way, but its keys and queries are learnt,
 # so that "near" comes to mean "useful for the next word".

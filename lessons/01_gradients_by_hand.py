@@ -17,7 +17,7 @@
 # best possible result, and the model comes close.
 #
 # (From `course.py` in the same folder, `show` saves a figure, and `caught` prints the report of a
-# check that must fail.)
+# check that is meant to fail.)
 
 # %%
 print("Lesson 01: gradients by hand", flush=True)
@@ -134,13 +134,13 @@ ax.bar(list(alphabet), -dz, color=plotting.COLOURS[0])
 ax.axhline(0, color="black", linewidth=1)
 ax.set_xlabel("letter that may follow b")
 ax.set_ylabel("−dz")
-ax.set_title(f"d came: its score is pushed up by {-dz[y]:.2f}, all others down")
+ax.set_title(f"d followed: its score is pushed up by {-dz[y]:.2f}, all others down")
 show(figure, "01_pull")
 
 # %% [markdown]
 # All scores should fall except that of "d", the letter that came. The bars show −dz, because we go
-# *against* the gradient to make L smaller. The more the model had expected a wrong letter, the
-# harder its score is pushed down.
+# *against* the gradient to make L smaller. The more probable a wrong letter was, the harder its
+# score is pushed down.
 #
 # **The line z = W h + b.** With indices, it is z_v = Σ_j W_vj h_j + b_v. What is the gradient of
 # one number on the right-hand side: h_j, W_vj or b_v? Ask which scores use it. Each such score z_v
@@ -309,8 +309,8 @@ def central(loss, array, epsilon):
 
 
 # %% [markdown]
-# We check a tiny model, with V = 5 and D = 3, on N = 7 pairs. These sizes all differ, and some
-# letters occur more than once. Both will turn out to matter.
+# We check a tiny model, with V = 5 and D = 3, on N = 7 pairs. These sizes all differ, and one
+# letter is read more than once. Both will turn out to matter.
 
 
 # %%
@@ -339,19 +339,13 @@ for name, array in tiny.named_parameters():
 # All three gradients are right. The library's `gradcheck` does the same for any Module, with two
 # differences. It measures at four positions, as `numeric_gradient` does. And instead of dloss = 1,
 # it draws a random **upstream gradient**, which in a larger model arrives from later layers. A
-# check passes if all relative errors are below 1e-6. (A relative error divides by the right value.
-# Where this value is near 0, the error would be huge, so gradcheck never divides by less than a
-# thousandth of the array's largest element.)
+# check passes if all relative errors are below 1e-6.
 
 # %%
 print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
 
 # %% [markdown]
-# ## The same as the library
-#
-# Together, the library's `Embedding` and `Output` compute our model. `Output` keeps W in `words.E`,
-# and returns the *sum* of the seven losses instead of their mean. So we pass 1/7 to scale the
-# gradients.
+# The library's own layers give the same loss and gradients. (`Output` sums the losses, hence 1/7.)
 
 # %%
 embedding = Embedding(tiny.E)
@@ -365,7 +359,6 @@ assert np.isclose(total / 7, loss, rtol=1e-12)
 assert np.allclose(grads.E, embedding_grad.E, rtol=1e-10)
 assert np.allclose(grads.W, output_grad.words.E, rtol=1e-10)
 assert np.allclose(grads.b, output_grad.b, rtol=1e-10)
-print("the library's Embedding and Output give the same loss and the same gradients")
 
 # %% [markdown]
 # ## What a bug looks like
@@ -395,19 +388,22 @@ assert "grads.E[x] += dz @ self.W" in str(report)
 
 # %% [markdown]
 # Read the report line by line. Only E is wrong. db and dW, which are computed from dz, are right,
-# so dz is almost certainly right, too. That leaves the last line of `backward`. The report names
-# this line and its mistake, which gradcheck finds by trying small edits of the line until one makes
-# all gradients right. It also shows one wrong element, [2, 1], computed with the random dloss:
-# letter 2 was read three times, and only the last of the three was added.
+# so dz is almost certainly right, too. That leaves the last line of `backward`. The report quotes
+# this line and names its mistake. (To find it, gradcheck tries small edits of the line until one
+# makes all gradients right.) It also shows one wrong element, [2, 1], computed with the random
+# dloss: letter 2 was read three times, and only the last of the three was added.
 #
-# The second bug forgets to divide by N, although the forward pass takes the *mean* of N losses.
+# The second bug forgets to divide dz by N.
 
 
 # %%
 class NotAveraged(Bigram):
     def backward(self, dloss, cache, grads):
-        _, y, *_ = cache
-        super().backward(dloss * len(y), cache, grads)
+        x, y, h, p = cache
+        dz = (p - onehot(y, p)) * dloss
+        grads.b += dz.sum(0)
+        grads.W += dz.T @ h
+        grads.E += onehot(x, p).T @ (dz @ self.W)
 
 
 summing = NotAveraged(tiny.E, tiny.W, tiny.b)
@@ -418,9 +414,10 @@ ratios = wrong.vector / grads.vector
 print(f"wrong ÷ right: from {ratios.min():.6f} to {ratios.max():.6f}")
 
 # %% [markdown]
-# All gradients are wrong, and all by the same factor: 7, the number of pairs. With both bugs, the
-# first clue was which gradients are wrong and which are right. And whenever you find a factor (2,
-# 1/2, −1, N, the length of something), ask where it could come from.
+# All gradients are wrong, and all by the same factor: 7, the number of pairs. The report finds this
+# factor first in dz. With both bugs, the first clue was which gradients are wrong and which are
+# right. And whenever you find a factor (2, 1/2, −1, N, the length of something), ask where it could
+# come from.
 #
 # ## What a check cannot see
 #
@@ -474,12 +471,13 @@ print("…and W = 0:        ", verdict(Exchanged(square.E, 0 * square.W, square.
 # %% [markdown]
 # Two of the four checks find the bug. With D = 3, the shapes do not fit, and NumPy raises an error
 # at once. With D = V = 5 they fit, so only the numbers can reveal the bug, and with a random W they
-# do. If W is symmetric, Wᵀ is W, and the bug is invisible: **choose sizes that all differ**. It is
-# invisible again if W is 0, a common initial value, because both dh are then 0: **check at random
-# parameters, including the biases**. `randomize` draws them.
+# do. If W is symmetric, Wᵀ is W, and the bug is invisible. So **choose sizes that all differ**:
+# then no matrix is square, and none can be symmetric. The bug is invisible again if W is 0, because
+# both versions of dh are then 0. So **check at random parameters, including the biases** (some
+# models start with a bias of 0). `randomize` draws them.
 #
-# The last bug is the deepest, because its backward pass contains no mistake at all. It is the
-# *forward pass* that is wrong: it predicts x, the letter just read, instead of y.
+# The last bug is the deepest, because its backward pass contains no mistake at all. The *forward
+# pass* is wrong: it predicts x, the letter just read, instead of y. What does it learn?
 
 
 # %%
@@ -492,10 +490,21 @@ said = verdict(WrongModel(tiny.E, tiny.W, tiny.b), xs, ys)
 print("a model that predicts what it has just read:", said)
 assert said == "PASSES"
 
+# %%
+parrot = WrongModel(tiny.E.copy(), tiny.W.copy(), tiny.b.copy())
+for _ in range(1000):
+    said_loss, parrot_cache = parrot.forward(xs, ys)
+    change = parrot.zeros_like()
+    parrot.backward(1.0, parrot_cache, change)
+    parrot.vector[...] -= change.vector
+expected = parrot_cache[3].argmax(1)
+print(f"trained: loss {said_loss:.4f}")
+print("letters read:", xs, " letters that it expects:", expected)
+
 # %% [markdown]
 # This model passes, because a check shows only that `backward` is the derivative of `forward` at
-# one point, not that `forward` is what you meant. Trained, the model would reach a loss of almost 0
-# by repeating what it reads. So compare your results with known ones, and suspect a result that is
+# one point, not that `forward` is what you meant. Training reaches a loss of almost 0, because the
+# model repeats what it reads. So compare your results with known ones, and suspect a result that is
 # too good.
 #
 # ## Which ε?
@@ -551,8 +560,7 @@ show(ax, "01_epsilon")
 
 # %% [markdown]
 # Each curve has a minimum, as predicted. In float32, no ε reaches a millionth, even with four
-# positions, so a correct backward pass would fail the check. (Where its curve is flat, ε is so
-# small that L, rounded to a float32, does not change at all.) **Train in float32, check in
+# positions, so a correct backward pass would fail the check. **Train in float32, check in
 # float64.**
 
 # %%
@@ -580,15 +588,15 @@ print(f"{len(text):,} letters, {V} ids, 4 of them special. It begins:\n{text[:13
 #
 # We can find the lowest possible perplexity, the *floor*, before we train. Suppose that we could
 # choose the scores z after a letter x freely. At the best choice, their gradient is 0. Each pair
-# (x, y) contributes p − onehot(y) to this gradient. Call count(x) the number of pairs that begin
+# (x, y) contributes p − onehot(y) to this gradient. Let count(x) be the number of pairs that begin
 # with x, and count(x, y) the number of those in which y follows. Add up these gradients over all
 # pairs that begin with x. For the score of y, the sum is
 #
 #     count(x) p(y | x) − count(x, y)
 #
 # This is 0 if p(y | x) = count(x, y) / count(x), so counting gives us the floor. (L is convex in z,
-# so no other choice is better. Our model has less choice, because D limits the rank of E Wᵀ.) For
-# comparison, we also compute the perplexity of a model that knows only how frequent each letter is.
+# so no other choice is better.) For comparison, we also compute the perplexity of a model that
+# knows only how frequent each letter is.
 
 
 # %% tags=["training"]
@@ -661,7 +669,7 @@ show(ax, "01_training")
 # %% [markdown]
 # The gradients work: the perplexity ends less than one percent above the floor. A blind guess among
 # all ids has a perplexity of 47. The model begins above that, because its random parameters prefer
-# some letters without a reason.
+# some letters for no reason.
 #
 # What does the model know after training? In the text, only "u" follows a "q". Guess how sure the
 # model is of that.
@@ -671,6 +679,7 @@ shown = vocabulary.encode(" abcdefghijklmnopqrstuvwxyz")
 pairs = np.ix_(shown, shown)
 counted = counts / np.maximum(counts.sum(1, keepdims=True), 1)
 q, u = vocabulary.encode("qu")
+print(f"{counts[q].sum():,.0f} of {counts.sum():,.0f} pairs begin with q")
 for told, table in (("counted", counted), ("learnt by gradients", p_after)):
     print(f"{told}: after q comes u with p = {table[q, u]:.3f}")
 
@@ -694,9 +703,10 @@ show(figure, "01_table")
 # %% [markdown]
 # The model saw 500 pairs at a time, and never a table of counts. Yet the likely pairs of letters
 # (or space) are near the line, where learnt and counted probabilities agree. Below 10⁻³ the points
-# spread, mostly upwards: the model learns rare pairs only roughly, and makes most too likely. In
-# the grey band are the pairs that never occur. Their learnt probabilities are small, but not 0, so
-# after a "q" (orange), the model is a little less sure of "u" than it should be.
+# spread, mostly upwards. In the grey band are the pairs that never occur. The softmax never gives
+# them exactly 0 (lesson 00), and only 829 pairs of the text begin with "q" (orange), so few steps
+# push the probabilities of other letters down after it. The model is less sure of "u" than it
+# should be.
 #
 # Now let the model write. We begin with a "t", and draw each next letter from p(y | x).
 
@@ -744,10 +754,10 @@ p = softmax()
 check_gradient("dz", p * (dp - p @ dp), lambda: dp @ softmax(), z)
 
 # %% [markdown]
-# This explains the nudge of lesson 00. In its letters, α is the softmax of the scores e, x_j is the
-# vector of word j, and c is Σ_j α_j x_j. Take one component of c as the loss. Then dα_j is the same
-# component of x_j, and Σ_j α_j dα_j is the same component of c. So our formula, with α for p and e
-# for z, gives de_j = α_j (x_j − c) for this component: the slope that lesson 00 measured.
+# This explains the nudge of lesson 00. In that lesson's notation, α is the softmax of the scores e,
+# x_j is the vector of word j, and c is Σ_j α_j x_j. Take one component of c as the loss. Then dα_j
+# is this component of x_j, and Σ_j α_j dα_j is this component of c. So our formula, with α for p
+# and e for z, gives de_j = α_j (x_j − c) for this component: the slope that lesson 00 measured.
 
 # %% [markdown]
 # ## What others call it
