@@ -501,9 +501,9 @@ for name in ("Elman", "LSTM, b_f = 5", "b_f = 5, no path (1)", "b_f = 5, no path
 # "truncating the gradient where this does not do harm".)
 #
 # Without path (1), practically no gradient arrives, and no run learns n = 16. But n = 8 is learnt
-# by 19 runs, more than with Elman's network. We do not know why. In any case, the share
-# alone does not decide who learns: without path (2), it is 0.25, about the same as the 0.22 of
-# Elman's network, but 20 runs learn n = 16 instead of 5.
+# by 19 runs, more than with Elman's network. We do not know why. In any case, the share alone does
+# not decide who learns: without path (2), it is 0.25, about the same as the 0.22 of Elman's
+# network, but 20 runs learn n = 16 instead of 5.
 #
 # So why does an LSTM remember for longer, although its gates multiply the gradient? **It has a path
 # on which f is the only factor, and f is nearly 1.** This path keeps the value *and* the gradient.
