@@ -12,12 +12,11 @@
 # products, and every version has to do them. The time of these products alone, each as fast as we
 # can make it, is the **floor**.
 #
-# How close to the floor can we come? You will write the obvious version first, and then make five
-# changes that save time and keep the results. Write down a guess now: does the first version take
-# twice, three times, five or ten times as long as the floor?
+# How close to the floor can we come? This lesson writes the obvious version first, and then makes
+# five changes that save time and keep the results. Write down a guess now: does the first version
+# take twice, three times, five or ten times as long as the floor?
 #
-# Times depend on the machine. The output shows those of one run. The table at the end also has
-# those of an AMD EPYC.
+# Times depend on the machine. The last table also has those of an AMD EPYC.
 
 # %%
 print("Lesson 14: how fast can it be?", flush=True)
@@ -148,15 +147,6 @@ class Recurrence(Module):
 
 
 # %% [markdown]
-# Check it in float64, with tiny sizes. The command `numpy-attention step 14` shows every array.
-
-# %%
-xs = np.random.default_rng(4).standard_normal((4, 3, 2))        # T = 4, B = 3, H = 2
-small = Recurrence(np.empty((2, 8)), np.empty((2, 8)), np.empty(8))
-randomize(small, np.random.default_rng(5))
-print(gradcheck(small, xs, rng=np.random.default_rng(6)))
-
-# %% [markdown]
 # The training step adds three things. Before the recurrence, each word becomes its row of E. After
 # it, the *output layer* turns each state into a probability p for each of the V words; the loss is
 # −log p of the word that came next. (`scale` = 1/B makes the gradients those of the loss *per
@@ -215,8 +205,9 @@ class FirstWritten(Recurrence):
 # %% [markdown]
 # ## Check
 #
-# `gradcheck` needs a `forward` and a `backward`. Our model computes both in one call, so `check`
-# makes this call twice. Again, the sizes are tiny, and all different.
+# We check the whole step in float64, with tiny sizes that are all different. `gradcheck` needs a
+# `forward` and a `backward`. Our model computes both in one call, so `check` makes this call twice.
+# (The command `numpy-attention step 14` shows every array.)
 
 
 # %%
@@ -250,16 +241,18 @@ print(check(FirstWritten))
 # %% [markdown]
 # ## Where does the time go?
 #
-# A **profile** gives the share of each part of the step: the recurrence (`forward` and `backward`),
-# the output layer (`predict`), the rows of E, and the update. (`keep_freed_memory` lets NumPy use
-# freed memory again.)
+# A **profile** gives the time of the step and the share of each of its parts: the recurrence
+# (`forward` and `backward`), the output layer (`predict`), the rows of E, and the update.
+# (`keep_freed_memory` keeps freed memory for the next arrays, because getting it back from the
+# system takes time.)
 
 # %% tags=["training"]
 keep_freed_memory()
 print_profile(created(FirstWritten, V, H), inputs, targets, 15)
 
 # %% [markdown]
-# A change can hardly save more than its part takes. Which part would you change first, and how?
+# A change can barely save more than its part takes. So `predict` is where most can be saved. But we
+# begin with the recurrence: what we learn from its products will serve for `predict` as well.
 #
 # The first version has passed its gradient check. So **each version must give what the previous one
 # gave**, up to the rounding of float32. We compare the loss, every gradient, and the weights after
@@ -295,8 +288,8 @@ def check_same(kind, before):
 # %% [markdown]
 # To time a change, `in_turns` runs both versions once per round, in a random order. So a machine
 # that is busy for a while slows both alike. We print the median of the saved times and of the
-# ratios. The brackets have the ratios' range without the lowest and highest tenth. If this range is
-# above 1, the verdict is `faster`; if below, `slower`; otherwise, `too close to tell`.
+# ratios. The brackets give the 10th and the 90th percentile of the ratios. If both are above 1, the
+# verdict is `faster`; if both are below, `slower`; otherwise, `too close to tell`.
 
 
 # %%
@@ -387,6 +380,7 @@ class OneOff(WeightsAtOnce):
 
 
 wrong = created(OneOff, 7, 2, np.float64)
+xs = np.random.default_rng(4).standard_normal((4, 3, 2))        # T = 4, B = 3, H = 2
 report = caught(lambda: gradcheck(wrong, xs, rng=np.random.default_rng(6)))
 
 # %% [markdown]
@@ -429,15 +423,16 @@ class WordsAtOnce(WeightsAtOnce):
 check_same(WordsAtOnce, WeightsAtOnce)
 millions = T * B * V / 1e6
 print(f"z has {millions:.1f} million numbers, which take {4 * millions:.1f} MB")
-# 4 bytes · T steps · 4 passes over S
-print(f"inside the loop, the sums moved {4 * T * 4 * V * H / 1e6:.0f} MB")
+# 4 bytes · T steps · 3 passes over S
+print(f"inside the loop, the sums moved {4 * T * 3 * V * H / 1e6:.0f} MB")
 
 # %% [markdown]
 # The price is memory: z exists for all time steps at once (question 4).
 #
-# What was slow in the loop? There are two suspects. Each `grads.S += …` made four passes over an
-# array as large as S: it wrote the product, read it again, read `grads.S`, and wrote the sum. In a
-# training step, this moved 192 MB. The other suspect is the small products. Which costs more?
+# What was slow in the loop? There are two suspects. After its product, each `grads.S += …` made
+# three more passes over arrays as large as S: it read the product again, read `grads.S`, and wrote
+# the sum. In a training step, this moved 144 MB. The other suspect is the small products. Which
+# costs more?
 
 # %% tags=["training"]
 S = np.random.default_rng(7).standard_normal((V, H), np.float32)
@@ -523,10 +518,14 @@ class CompiledGates(WordsAtOnce):
 
 check_same(CompiledGates, WordsAtOnce)
 
+# %% tags=["training"]
+time_change(CompiledGates, WordsAtOnce)
+
 # %% [markdown]
-# Change 4 starts with the softmax. A core has a small, fast memory, which is also called a
-# **cache**. It may be too small for the 4.8 MB of z, but not for the 12 KB of a row. So this kernel
-# does everything to one row before it goes on to the next, and overwrites it with its gradient.
+# A thousand calls fewer, but only a few per cent of the time. Change 4 starts with the softmax. A
+# core has a small, fast memory, which is also called a **cache**. It may be too small for the 4.8
+# MB of z, but not for the 12 KB of a row. So this kernel does everything to one row before it goes
+# on to the next, and overwrites it with its gradient.
 
 
 # %%
@@ -582,13 +581,11 @@ check_same(OnePass, CompiledGates)
 print(f"the update changes {created(OnePass, V, H).size / 1e6:.1f} million weights")
 
 # %% tags=["training"]
-time_change(CompiledGates, WordsAtOnce)
 time_change(OnePassSoftmax, CompiledGates)
 time_change(OnePass, OnePassSoftmax)
 
 # %% [markdown]
-# Change 3 removes a thousand calls, but saves only a few per cent. For the two parts of change 4,
-# these are the reads and writes, in the order of the lines:
+# For the two parts of change 4, these are the reads and writes, in the order of the lines:
 #
 # | per | first version | one pass |
 # |---|---|---|
@@ -617,7 +614,7 @@ time_change(OnePass, OnePassSoftmax)
 SMALL = 10**6       # a product is small up to this many multiplications
 COLUMNS = (128, 256, 384, 448, 496, 512, 576, 640, 800)
 normal = np.random.default_rng(5).standard_normal
-# `aligned` starts an array at a multiple of 64 bytes (a cache line): no AVX-512 load needs two
+# `aligned` starts an array at a multiple of 64 bytes, so no AVX-512 load crosses a cache line
 ten = aligned(normal((10, H), np.float32))
 sides = {n: products_of(ten, aligned(normal((H, n), np.float32))) for n in COLUMNS}
 seconds = in_turns(sides, 15, np.random.default_rng(7))
@@ -747,14 +744,20 @@ show(draw_waterfall(seconds, names, title), "14_waterfall")
 
 # %% [markdown]
 # How do your guesses compare with this table? On the EPYC, and probably on your machine, the first
-# version takes about twice as long as the floor. (Expect small differences between this table and
-# the lines above, which come from other rounds. And each saving holds only for this order of the
-# changes: question 1.) Change 2 saves most, as the profile suggested: `predict` takes the largest
-# share.
+# version takes about twice as long as the floor. Change 2 saves most, as the profile suggested.
+# (The lines above come from other rounds, so they differ a little from this table. And each saving
+# holds only for this order of the changes: question 1.)
 #
-# On the EPYC, the last version takes about 1.2 times as long as the floor. The gates, the softmax,
-# the update, the rows of E, and Python are left. To go below the floor, you need faster, smaller or
-# fewer products.
+# On the EPYC, the last version takes about 1.2 times as long as the floor. What takes this fifth?
+
+# %% tags=["training"]
+print_profile(created(UInPanels, V, H), inputs, targets, 15)
+
+# %% [markdown]
+# `predict` still takes the most, but nearly all of its time is in its three large products: add up
+# their times in section 2. The rows of E and the update have no products at all, and `forward` and
+# `backward` also contain the gates. To go below the floor, you need faster, smaller or fewer
+# products.
 
 # %% [markdown]
 # ## Where you are now
@@ -780,7 +783,6 @@ show(draw_waterfall(seconds, names, title), "14_waterfall")
 # | the floor | lower bound; GEMM-only time |
 # | panels | column blocks of the weights |
 # | one pass | kernel fusion |
-# | range without the lowest and highest tenth | 10th to 90th percentile |
 #
 # (The [glossary](../docs/site/glossary.md) has the terms of the other lessons.)
 #

@@ -64,7 +64,7 @@ def in_turns(sides, rounds, rng):
 
 
 def print_profile(model, inputs, targets, rounds):
-    """Print the share of each part of the model's training step."""
+    """Print the time of the model's training step, and the share of each part."""
     seconds = dict.fromkeys(("forward", "predict", "backward", "loss_and_grad", "train_step"), 0.0)
     grads = model.zeros_like()
 
@@ -86,7 +86,7 @@ def print_profile(model, inputs, targets, rounds):
     rows_and_parts = seconds.pop("loss_and_grad")
     seconds["rows of E"] = rows_and_parts - sum(seconds.values())
     seconds["update"] = whole - rows_and_parts
-    print(f"{type(model).__name__} spends its time in:")
+    print(f"{type(model).__name__} takes {1000 * whole / rounds:.1f} ms per training step:")
     for name, part in seconds.items():
         print(f"    {name:<10} {100 * part / whole:5.1f}%")
 
