@@ -24,9 +24,10 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from attentive_parts import (COPY_VOCABULARY, Copying, Verses, ablated, check_gradient,
-                             check_same, create, draw_copy, draw_influence, draw_verse,
-                             letters_right, losses, print_longer, signed, train)
+from attentive_parts import (COPY_VOCABULARY, Copying, Verses, ablated, after_other_letters,
+                             check_gradient, check_same, create, draw_copy, draw_influence,
+                             draw_verse, letters_right, losses, print_longer, signed, train,
+                             without_own_state)
 from course import caught, show
 from matplotlib import pyplot as plt
 
@@ -373,8 +374,6 @@ def one_by_one(reader, states):
 # %%
 y, alpha, _ = plain.forward(h, mask)
 assert np.allclose(y[:, 0], one_by_one(plain, h[:, 0]), rtol=0, atol=1e-13)
-print("weights of the first text, one row per step:")
-print(alpha[:, 0])
 print("all at once gives the same outputs as one by one")
 
 
@@ -560,12 +559,27 @@ assert on_it > 0.95
 # %% [markdown]
 # *combined* draws a diagonal, because at each step it asks for the next position. *single* draws
 # stripes: without a query, e_i does not depend on the step t that asks, so every step gets nearly
-# the same context. And how can one context give ten different letters? (Question 8.)
+# the same context. Then how does it get three letters in four right? Let it read the letters of
+# another sequence after the arrow. The context stays nearly the same. Will the predictions?
+
+# %% tags=["training"]
+print("single, share of letters right at each of the ten positions:")
+for condition, shares in (
+        ("as trained", letters_right(copiers["single"], batch)),
+        ("after other letters", after_other_letters(copiers["single"], batch)),
+        ("without the letter's own state", without_own_state(copiers["single"], batch))):
+    print(f"  {condition:<30}", *(f"{share:.2f}" for share in shares))
+
+# %% [markdown]
+# After other letters, only the first prediction is as good as before. So the context is a mixture
+# of all ten letters, and the present state h_t selects one of them, by what has been copied so far.
+# The last row hides the state that read the letter. Most predictions remain right, because later
+# states still remember the letter. (Without any context, all would be at chance: question 8.)
 #
 # ## Three questions
 #
-# Would the predictions be worse without the diagonal? A picture cannot tell. There are three
-# questions, which are easily confused:
+# Would the predictions of *combined* be worse without its diagonal? A picture cannot tell us. There
+# are three questions, which are easily confused:
 #
 # | question | measurement |
 # |---|---|
@@ -589,6 +603,8 @@ assert on_it > 0.95
 print("\nwhat each change of the attention costs, in extra nats per letter (95 % interval):")
 copy_ablation = ablated("copying, combined", copiers["combined"], COPY_TEST)
 print(f"a guess among eight letters costs {np.log(8):.2f} nats")
+assert copy_ablation["equal weights"].low > 2
+assert copy_ablation["hard"].high < 0.02
 
 # %% [markdown]
 # *Hard* weights cost nothing, because the largest weight is practically always on the right letter.
@@ -611,7 +627,7 @@ verses = Verses(WORDS, number=9_600, batch_size=64, rng=np.random.default_rng(6)
 
 def bible_model(name, seed=7):
     model = create(NAMES.get(name, "combined"), seed, WORDS, units=69, init=0.1)
-    model.output.b[...] = verses.log_frequencies        # nobody has to learn these first
+    model.output.b[...] = verses.log_frequencies        # not left to training
     if name == "no choice":                             # explained below
         score = model.reader.attention
         for array in (score.W_s, score.W_q, score.v):
@@ -629,11 +645,13 @@ models = {"combined": bible_model("combined")}
 print(f"\nthe Bible: what each change costs, in extra nats per word, in "
       f"{len(verses.held_out.documents):,} verses held out:")
 bible_ablation = ablated("Bible, combined", models["combined"], verses.held_out)
+assert bible_ablation["mean context"].low > 0.03
+assert bible_ablation["equal weights"].mean < 0.03
 show(draw_verse(models["combined"], verses, 1018, "In this verse, combined draws stripes, "
                 "as single does in copying"), "11_verse")
 
 # %% [markdown]
-# The model hardly depends on its choice. Equal weights cost 0.010 nats, which raises the perplexity
+# The model barely depends on its choice. Equal weights cost 0.010 nats, which raises the perplexity
 # by one per cent. So a plain mean of all earlier states serves almost as well as the model's own
 # weights. Most columns of the figure are vertical stripes: a state with much weight for one word
 # has much for the next. (The first word, *they*, has no past and no row.)
@@ -651,10 +669,6 @@ show(draw_verse(models["combined"], verses, 1018, "In this verse, combined draws
 # Guess: how much worse than *combined* is each control?
 
 # %% tags=["training"]
-assert copy_ablation["equal weights"].low > 2
-assert copy_ablation["hard"].high < 0.02
-assert bible_ablation["mean context"].low > 0.03
-assert bible_ablation["equal weights"].mean < 0.03
 print("\nmodels of the Bible with 69 units:")
 measured = {}
 for name in ("LSTM", "tanh layer", "no choice", "combined"):
@@ -680,15 +694,15 @@ for control in ("tanh layer", "no choice"):
 # %% tags=["training"]
 # the code is in answer 4
 SEEDS = {"tanh layer": (-0.015, 0.001, 0.006), "no choice": (-0.002, -0.004, 0.001)}
-print("the same differences with the seeds 7, 8 and 9:")
+print("the same differences with seeds 7, 8 and 9:")
 for control, differences in SEEDS.items():
     print(f"  {control:<10}", *(f"{one:+.3f}" for one in differences))
 
 # %% [markdown]
-# The models trained without these parts are worse by only 0.015 (tanh layer) and 0.002 nats (*no
-# choice*). With seed 9, both are even better than *combined*. The interval covers other verses, not
-# other seeds. So we see no gain from attention here, nor from the choice. The plain LSTM, the
-# smallest model, does about as well.
+# The tanh layer is worse by only 0.015 nats, and *no choice* by 0.002. With seed 9 both are even
+# better than *combined*: an interval from resampled verses says nothing about other seeds. So we
+# see no gain from attention here, and none from its choice. The plain LSTM, the smallest model,
+# does about as well.
 #
 # ### With more training
 #
@@ -707,9 +721,8 @@ print_longer(LONGER)
 
 # %% [markdown]
 # On the Bible, with one seed, combined is more than three points better than the LSTM, but the tanh
-# layer, which never looks back, is almost as good. (Above, with seed 7, it was worse than the
-# LSTM.) On the Penn Treebank, combined ties with the LSTM, and is *worse* than the tanh layer, with
-# each seed.
+# layer, which never looks back, is almost as good. On the Penn Treebank, combined ties with the
+# LSTM and is *worse* than the tanh layer with every seed.
 #
 # ## Why the two numbers differ
 #
@@ -720,7 +733,7 @@ print_longer(LONGER)
 #
 # | question | copying | the Bible, 69 units |
 # |---|---|---|
-# | Does it depend on the choice? (equal weights) | yes: 4.274 nats | hardly: 0.010 nats |
+# | Does it depend on the choice? (equal weights) | yes: 4.274 nats | barely: 0.010 nats |
 # | Does it depend on the context? (mean context) | yes: 4.433 nats | yes: 0.054 nats |
 # | What is attention worth? | 100.0 % right, at best 27.4 % without it | no gain |
 #
@@ -766,10 +779,10 @@ print_longer(LONGER)
 #    pass? What does `influence` show? Which test of this lesson notices the change?
 # 2. Suppose that `backward` has the bug `de = alpha * dalpha`. The report then says that element
 #    [1, 0, 0] of de should be 0. Why 0? What do W_s, W_q and v learn from a text of two words?
-# 3. Train the four models to copy, with the seeds 1 to 5. Which of the four results change by more
+# 3. Train the four models to copy, with seeds 1 to 5. Which of the four results change by more
 #    than ten points from seed to seed?
-# 4. Train the four models of the Bible with the seeds 8 and 9, too. Which statements about these
-#    models hold for each seed?
+# 4. Train the four models of the Bible with seeds 8 and 9 as well. Which statements about these
+#    models hold for every seed?
 # 5. Train *combined* with twenty dots, and test it with ten, nineteen and forty dots. Is its
 #    largest weight still on the right letter?
 # 6. Show that for *single* the context c_t is a ratio of two running sums. What does c_t then cost,
@@ -777,9 +790,8 @@ print_longer(LONGER)
 # 7. Why does the LSTM fail to copy? One suspicion is that the *gradient* does not reach back.
 #    Measure with `analysis.gradient_flow`, before training, how much of the gradient of the last
 #    letter's loss arrives at earlier states.
-# 8. *single* fetches nearly the same context at every step. How does it still copy most letters?
-#    Hide the state that read the letter to predict (`without_own_state` in `attentive_parts.py`),
-#    remove the context, or let the model read other letters after the arrow.
+# 8. Remove the context of *single* (`analysis.changed`). What is left of its ten letters? And which
+#    of the four conditions together show that later states remember a letter?
 # 9. The paper's released code leaves the first word of each sentence out of the loss, but counts it
 #    when it divides by the number of words. What perplexity does a model get that gives each of
 #    2,000 words the same probability? And our LSTM on the Bible?
