@@ -10,6 +10,7 @@ from recurrent_parts import QUESTION, Recall
 from numpy_attention import plotting
 from numpy_attention.cells.cell import Cache
 from numpy_attention.cells.lstm import LSTM
+from numpy_attention.cells.rnn import RNN
 from numpy_attention.data.batching import TextBatches
 from numpy_attention.data.datasets.corpora import load_text
 from numpy_attention.data.vocabulary import EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary
@@ -29,7 +30,7 @@ BOXES = {
 }
 ARROWS = [("c0", "c", "∘ f"), ("h0", "a"), ("x", "a"), ("a", "f"), ("a", "i"), ("a", "g"),
           ("a", "o"), ("f", "c"), ("i", "c"), ("g", "c"), ("o", "h"), ("c", "h", "tanh"),
-          ("c", "c2", "∘ f", 0, True), ("h", "h2", "U", 0, True)]
+          ("c", "c2", "∘ fₜ₊₁", 0, True), ("h", "h2", "U", 0, True)]
 
 
 @dataclass(eq=False)
@@ -43,12 +44,28 @@ class CutLSTM(LSTM):
         return (dh, np.zeros_like(dc)) if self.path == 1 else (np.zeros_like(dh), dc)
 
 
+class WithoutBackward:
+    """A cell that stays as it was drawn, because its backward pass returns only zeros."""
+
+    def backward(self, dys, dstate, cache, grads):
+        xs, _ = cache
+        return np.zeros_like(xs), self.zero_state(xs.shape[1])
+
+
+class UntrainedLSTM(WithoutBackward, LSTM):
+    pass
+
+
+class UntrainedRNN(WithoutBackward, RNN):
+    pass
+
+
 def recall_network(n, forget_bias, seed=8, is_orthogonal=False, cut=None):
     """A network of 32 units for lesson 02's task, and the Generator that it was drawn with.
 
     forget_bias: an LSTM's; None: an Elman network. is_orthogonal: U, or each of the LSTM's four
     blocks of U, starts orthogonal; otherwise U is drawn from (-0.1, 0.1). cut: the path, 1 or 2,
-    that an LSTM's backward pass omits.
+    that an LSTM's backward pass omits; "all": nothing below the output layer learns.
     """
     rng = np.random.default_rng([seed, n])
     kind = {"cell": "rnn"} if forget_bias is None else {"cell": "lstm", "forget_bias": forget_bias}
@@ -58,8 +75,11 @@ def recall_network(n, forget_bias, seed=8, is_orthogonal=False, cut=None):
         U = model.cells.cells[0].U      # (H, H), or (H, 4H)
         for block in np.split(U, U.shape[1] // 32, axis=1):
             block[...] = orthogonal(rng, block.shape)
-    if cut:
-        cell = model.cells.cells[0]
+    cell = model.cells.cells[0]
+    if cut == "all":
+        kind = UntrainedRNN if forget_bias is None else UntrainedLSTM
+        model.cells.cells[0] = kind(cell.W, cell.U, cell.b)
+    elif cut:
         model.cells.cells[0] = CutLSTM(cell.W, cell.U, cell.b, cut)
     return model, rng
 
