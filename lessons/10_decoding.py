@@ -401,12 +401,12 @@ assert kept_laws(plain_beam) == [len(randoms)] * 3
 
 # %%
 bugs = {
-    "rows put in order": with_bug(
+    "rows sorted": with_bug(
         plain_beam, "[prefix.row for prefix in running]",
         "sorted(prefix.row for prefix in running)"),
-    "ended ones dropped": with_bug(plain_beam, "ended += [", "ended = ["),
-    "the worst first": with_bug(plain_beam, "-prefix.total", "prefix.total"),
-    "the past not counted": with_bug(
+    "endings lost": with_bug(plain_beam, "ended += [", "ended = ["),
+    "worst first": with_bug(plain_beam, "-prefix.total", "prefix.total"),
+    "last word only": with_bug(
         plain_beam, "so_far[:, None] + log_p", "0 * so_far[:, None] + log_p"),
 }
 
@@ -418,15 +418,15 @@ for name, search in bugs.items():
     print(f"  {name:<24}" + "".join(f"{number:>8}" for number in held[name]), flush=True)
 
 # %% [markdown]
-# No law catches everything. All four bugs obey law 1, because with only one slot there is nothing
-# to mix up. *Rows put in order* breaks the other two laws, but only in some of the 60 translators,
-# so a law needs many cases. *Ended ones dropped* and *the worst first* make true claims, but about
-# the wrong sentences, so only law 3 catches them. *The past not counted* ranks prefixes by their
-# last word only. Even law 3 cannot notice this: if there is room for everything, no prefix is
+# No law catches everything. All four bugs obey law 1, because with one slot there is nothing to mix
+# up. *Rows sorted* breaks the other two laws, but only in some of the 60 translators, so a law
+# needs many cases. *Endings lost* and *worst first* make true claims, but about the wrong
+# sentences, so only law 3 catches them. *Last word only* ranks prefixes by their last word,
+# whatever came before. Even law 3 cannot notice: if there is room for everything, no prefix is
 # dropped, so the ranking does not matter. Question 2 asks for a law that can.
 #
-# Does law 2 also lead you to the faulty line? Let *rows put in order* translate *the old house*
-# with a width of two, and compare each p that it claims with the model's own:
+# Does law 2 also lead you to the faulty line? Let *rows sorted* translate *the old house* with a
+# width of two, and compare each p that it claims with the model's own:
 
 
 # %%
@@ -439,8 +439,8 @@ def report_claims(search, model, width):
         print(f"  {words[id]:<6} claimed {np.exp(claimed):.2f}, model {np.exp(own):.2f}{mark}")
 
 
-report_claims(bugs["rows put in order"], house, 2)
-assert [name for name in held if min(held[name]) == len(randoms)] == ["the past not counted"]
+report_claims(bugs["rows sorted"], house, 2)
+assert [name for name in held if min(held[name]) == len(randoms)] == ["last word only"]
 
 # %% [markdown]
 # The claims for *la* and *casa* are true, but the claim for `</s>` is false, so the third call of
@@ -516,9 +516,9 @@ print(f"{sum(map(len, theirs)):,} hypotheses of {len(theirs)} beams, and all of 
 # %% [markdown]
 # ## Does BLEU find the bug?
 #
-# We let two of the four bugs translate all test clauses: *rows put in order*, which mixes up the
-# states, and *the past not counted*. For each bug, guess: is its BLEU below greedy's, between
-# greedy's and the correct beam's, or above both?
+# We let two of the four bugs translate all test clauses: *rows sorted*, which mixes up the states,
+# and *last word only*. For each bug, guess: is its BLEU below greedy's, between greedy's and the
+# correct beam's, or above both?
 #
 # The table also gives the mean of the model's own log p, and in how many clauses the translation is
 # less probable than greedy's.
@@ -542,7 +542,7 @@ of_greedy = np.array([one.total for one in greedy_found])
 bleus = {"greedy": bleu([one.ids for one in greedy_found])}
 print("                       BLEU   false claims   mean log p   below greedy's")
 print(f"  {'greedy':<20} {bleus['greedy']:>5.1f} {'':>14} {of_greedy.mean():>12.2f}")
-for name in ("right", "rows put in order", "the past not counted"):
+for name in ("right", "rows sorted", "last word only"):
     each = [bugs[name](model, one, 5, NEVER) for one in sources]
     winners = [found[0].ids for found in each]
     bleus[name] = bleu(winners)
@@ -552,15 +552,15 @@ for name in ("right", "rows put in order", "the past not counted"):
           f"{(own < of_greedy - 1e-3).sum():>9} of {len(test)}", flush=True)
 
 # %% [markdown]
-# Between, both of them. *Rows put in order* could have been published: in this run, its BLEU is
-# less than a point below the correct beam's (0.9 ± 0.7 by lesson 06's bootstrap: answer 8).
-# Training with another seed makes a larger difference (question 8). Yet most of its beams make
-# false claims, and law 2 finds them at once. *The past not counted* makes no false claims. Even
-# without a correct beam, there is a symptom: in 35 clauses it finds a less probable sentence than
-# greedy, although it searches more. This alone does not prove a bug: the correct beam does so in 3
-# clauses, where it dropped greedy's sentence on the way.
+# Both are in between. *Rows sorted* could have been published: in this run its BLEU is less than a
+# point below the correct beam's (0.9 ± 0.7 by lesson 06's bootstrap: answer 8). Training with
+# another seed makes a larger difference (question 8). Yet most of its beams make false claims, and
+# law 2 finds them at once. *Last word only* makes no false claims. Even without a correct beam,
+# there is a symptom: in 35 clauses it finds a less probable sentence than greedy, although it
+# searches more. This alone does not prove a bug: the correct beam does so in 3 clauses, where it
+# dropped greedy's sentence on the way.
 #
-# BLEU is not blind: *ended ones dropped* costs more than ten points (question 8). But a good BLEU
+# BLEU is not blind: *endings lost* costs more than ten points (question 8). But a good BLEU
 # shows only that the translations are good, not that the search is the one you meant.
 #
 # ## What a wider beam finds
@@ -649,7 +649,7 @@ print(f"mean log p: reference {of_reference.mean():.2f}, greedy {of_greedy.mean(
 # way, or keep it to the end?
 
 # %% tags=["training"]
-assert bleus["greedy"] < bleus["rows put in order"] < bleus["right"] < bleus["greedy"] + 5
+assert bleus["greedy"] < bleus["rows sorted"] < bleus["right"] < bleus["greedy"] + 5
 assert of_reference.mean() < of_greedy.mean() < of_beam.mean()
 shown = int(np.where(missed, -np.inf, gain).argmax())
 steps = []
@@ -884,7 +884,7 @@ assert few < 3 < many
 #
 # 1. Change the search so that an ended prefix frees its slot and the beam stays full. How early may
 #    this search stop without changing which sentence wins?
-# 2. *The past not counted* passes all three laws. Find a fourth law that catches it.
+# 2. *Last word only* passes all three laws. Find a fourth law that catches it.
 # 3. Consider all possible translators with three words and sentences of one to three words, not
 #    only our 60. How wide must a beam be to find the best sentence of every one? Is 39 needed?
 # 4. Suppose that p of the next word depends only on its position, and not on the words before it.

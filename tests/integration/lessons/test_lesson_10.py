@@ -75,9 +75,9 @@ def test_each_bug_breaks_the_law_named_in_the_text(lesson):
         return (all(second(search, one, source, 3) for one in others),
                 all(third(search, one, source) for one in others))
 
-    assert keeps("rows put in order") == (False, False)
-    assert keeps("ended ones dropped") == keeps("the worst first") == (True, False)
-    assert keeps("the past not counted") == (True, True)
+    assert keeps("rows sorted") == (False, False)
+    assert keeps("endings lost") == keeps("worst first") == (True, False)
+    assert keeps("last word only") == (True, True)
 
 
 def test_width_1_that_is_not_greedy_breaks_law_1(lesson, model):
