@@ -93,7 +93,7 @@ class PredictiveCache(NamedTuple):
 class LocalPredictive(Window):
     """Local attention with a predicted window (local-p, Luong et al. 2015, equations 9 and 10).
 
-        p   = S sigmoid(v_p · tanh(W_p q))              a position; S is the sentence's length
+        p   = S sigmoid(v_p · tanh(W_p q))              below S, the length; may pass S − 1
         a   = the wrapped attention's weights over [p − width, p + width]
         g_s = exp(−(s − p)² / 2σ²),  σ = width / 2
         α_s = a_s g_s                                   not normalized again
