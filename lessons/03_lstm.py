@@ -432,7 +432,7 @@ assert right["LSTM, b_f = 0"] < 0.9 < right["LSTM, b_f = 5"]
 # How much of this is chance? We have recorded twenty runs of each network:
 
 # %% tags=["training"]
-# recorded (code: answer 5), with the seeds 8 to 27: the runs that learnt n = 4, 8, 16 and 32
+# recorded (code: answer 5), with seeds 8 to 27: the runs that learnt n = 4, 8, 16 and 32
 RUNS_THAT_LEARNT = {
     "Elman": (20, 17, 5, 0),
     "LSTM, b_f = 0": (20, 10, 0, 0),

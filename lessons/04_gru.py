@@ -583,7 +583,7 @@ at_random, at_0 = (worth["r = 1", scale] - worth["r learns", scale] for scale in
 print(f"  r is worth     {at_random:.2f}     {at_0:.2f}")
 
 # %% tags=["training"]
-# bits with the seeds 1, 2 and 3, U_n random and at 0, measured before (code: answer 5)
+# bits with seeds 1, 2 and 3, U_n random and at 0, measured before (code: answer 5)
 LEARNS = np.array([[2.234, 2.217, 2.202], [2.178, 2.205, 2.189]])
 FIXED = np.array([[2.553, 2.701, 2.596], [2.267, 2.272, 2.316]])        # r = 1
 for begin, gains in zip(("random", "at 0"), FIXED - LEARNS):
@@ -600,7 +600,7 @@ assert at_random > 2 * at_0 > 0
 # Each model has 128 units and is trained for 700 steps:
 
 # %%
-# measured before (code: answer 5), with the seeds 7, 1 and 2
+# measured before (code: answer 5), with seeds 7, 1 and 2
 BITS = {
     "GRU, b_z from −1 to 5": (1.94, 1.92, 1.93),
     "LSTM, b_f from −1 to 5": (1.94, 1.94, 2.09),

@@ -898,7 +898,7 @@ assert few < 3 < many
 # 7. Sample 20 translations of each clause and keep the most probable. Is that as good as a beam of
 #    5? If the model is calibrated, the reference has each rank from 1 to 21 equally often. Does it?
 # 8. Another bug gives every prefix the state of the first row. Must its BLEU be lower than the
-#    correct beam's? Try the widths 5 and 10, and the seeds 1 to 3. Which of the bugs, this one and
+#    correct beam's? Try widths 5 and 10, and seeds 1 to 3. Which of the bugs, this one and
 #    those of the lesson, does BLEU find?
 # 9. Each further word adds a negative number to log p, so short sentences have an advantage. To
 #    reduce it, Wu et al. (2016, equation 14) divide log p(y | x) by f(|y|)^a. Here |y| is the

@@ -731,9 +731,9 @@ show(draw_weights(pair, weights), "13_attention")
 #    passes. What is wrong, and what in our `check` catches it?
 # 5. Let each coordinate have its own scale: e_j = −Σ_i exp(s_i) u_ji². Which lines change, forward
 #    and backward? Write the class and check it. Could W already do the same?
-# 6. Remove the factor exp(−β ‖k_j‖²), so that e_j = 2β q · k_j, and train with the seeds 1 to 6.
+# 6. Remove the factor exp(−β ‖k_j‖²), so that e_j = 2β q · k_j, and train with seeds 1 to 6.
 #    Do more sentences come out exactly right, too?
-# 7. Train all three scores with the seeds 4 to 6 as well. Which statements of the verdict still
+# 7. Train all three scores with seeds 4 to 6 as well. Which statements of the verdict still
 #    hold?
 # 8. Use the distance Σ_i |u_ji|. Derive dU. At which points is there no derivative, and will the
 #    gradient check notice them?

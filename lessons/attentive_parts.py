@@ -237,7 +237,7 @@ def print_longer(recorded):
         print(f"  {text:<13}  {size:<18}  {seeds:>5}  {found['LSTM']:6.2f}  "
               f"{found['tanh layer']:10.2f}  {found['combined']:8.2f}  "
               f"{found['combined'] - found['tanh layer']:+16.2f}")
-    print("  Penn Treebank, combined minus tanh layer with the seeds 0, 1 and 2: "
+    print("  Penn Treebank, combined minus tanh layer with seeds 0, 1 and 2: "
           "+3.79, +3.58, +2.12")
 
 

@@ -14,7 +14,7 @@ from numpy_attention.training.trainer import Trainer
 OPENING = "“"
 CLOSING = "”"
 # of 20 runs, those that learnt 16 and 32 symbols of noise, measured before (code: lesson 04, answer
-# 6, and lesson 03, answer 5), with the seeds 8 to 27 and a small U
+# 6, and lesson 03, answer 5), with seeds 8 to 27 and a small U
 RUNS_THAT_LEARNT = {
     "GRU, b_z = 0": (14, 7),
     "GRU, b_z = 3": (18, 12),
