@@ -122,6 +122,20 @@ def print_window(name, translator, test):
     return np.mean(ends), np.mean(inside)
 
 
+def print_missed(translator, test):
+    """Print what the window has instead of the right words outside it; → how often it has </s>."""
+    D = translator.model.attention.width
+    held, weight = [], []
+    for pair, weights in zip(test, translator.attend(test)):
+        p = centres_of(translator, pair)
+        missed = [t for j, t in pair.sure if abs(j - p[t]) > D]
+        held += list(abs(len(pair.source) - p[missed]) <= D)
+        weight += list(weights[missed, len(pair.source)])
+    print(f"{len(held)} right words are outside the window; in {np.mean(held):.0%} of these cases "
+          f"</s> is inside,\nand its mean weight is {np.mean(weight):.2f}")
+    return np.mean(held)
+
+
 # ---- figures -------------------------------------------------------------------------------------
 
 
@@ -131,8 +145,9 @@ def draw_centres(runs, test, S=9):
     runs: {title of the panel: Translator with local-p}.
     """
     rng = np.random.default_rng(0)
-    figure, axes = plt.subplots(1, len(runs), figsize=(10, 4.6), sharey=True, layout="constrained")
-    for ax, (title, translator) in zip(axes, runs.items()):
+    figure, axes = plt.subplots(1, len(runs), figsize=(5 * len(runs), 4.6), sharey=True,
+                                squeeze=False, layout="constrained")
+    for ax, (title, translator) in zip(axes[0], runs.items()):
         D = translator.model.attention.width
         points = np.array([(j, centre[t]) for pair in test if len(pair.source) + 1 == S
                            for centre in [centres_of(translator, pair)] for j, t in pair.sure])
@@ -142,8 +157,8 @@ def draw_centres(runs, test, S=9):
         shift = rng.uniform(-0.25, 0.25, len(points))           # so that fewer points coincide
         ax.plot(points[:, 0] + shift, points[:, 1], ".", color=plotting.COLOURS[0], alpha=0.3)
         ax.set(xlabel="position of the right word", ylim=(-0.5, S + 0.5), title=title)
-    axes[0].set(ylabel="p, the centre of the window")
-    axes[0].legend(loc="lower right")
+    axes[0, 0].set(ylabel="p, the centre of the window")
+    axes[0, 0].legend(loc="lower right")
     return figure
 
 
@@ -159,6 +174,6 @@ def draw_pull(beta, alpha, terms, p, D):
     left.legend()
     right.bar(positions, -terms, color=plotting.COLOURS[1])
     right.axhline(0, color="0.5", linewidth=1)
-    right.set(xlabel="position j", ylabel="move to the right (− term of dp)",
-              title="positions 3 and 4 pull p to the right, 1 and 2 push it")
+    right.set(xlabel="position j", ylabel="move forward (− term of dp)",
+              title="positions 3 and 4 pull p forward, 1 and 2 push it")
     return figure
