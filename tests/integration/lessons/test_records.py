@@ -8,12 +8,6 @@ from lesson_files import recorded, seeds_of, written
 SEEDS = [0, 1, 2]
 # for each lesson: the metric of its RECORDED, the digits, and the recipes of its figures
 QUOTED = {
-    "05_encoder_decoder.py": ("bleu", 1, {
-        "fixed vector": {"one direction": "clauses-fixed",
-                         "two directions": "fixed-two-directions"},
-        "attention": {"one direction": "additive-one-direction",
-                      "two directions": "clauses-additive"},
-    }),
     "luong_parts.py": ("perplexity", 2, {
         "dot": "clauses-dot", "general": "clauses-general", "concat": "clauses-concat",
         "location": "clauses-location", "general in local-p": "clauses-local-p",
@@ -41,17 +35,14 @@ def bleu(recipe, seed=None):
     return recorded(recipe, metric="bleu", seed=seed)
 
 
-def test_statements_of_lesson_05():
-    for directions in (("clauses-fixed", "additive-one-direction"),
-                       ("fixed-two-directions", "clauses-additive")):
-        fixed, attention = map(bleu, directions)
-        assert round(attention - fixed) == 8
-    second = [[round(bleu(two, seed) - bleu(one, seed), 1) for seed in SEEDS]
-              for one, two in (("clauses-fixed", "fixed-two-directions"),
-                               ("additive-one-direction", "clauses-additive"))]
-    assert second == [[1.5, 1.5, 0.2], [0.7, 1.1, 0.5]]
-    assert abs(bleu("fixed-reversed") - bleu("clauses-fixed")) < 0.5
-    assert written("05_encoder_decoder.py", "REVERSED") == round(bleu("fixed-reversed"), 1)
+def test_bleu_by_length_of_lesson_05():
+    name = "05_encoder_decoder.py"
+    recipes = ("length-fixed", "length-fixed-reversed", "length-fixed-two-directions",
+               "length-additive")
+    for quoted, recipe in zip(written(name, "RECORDED").values(), recipes, strict=True):
+        assert seeds_of(recipe) == SEEDS
+        for figure, tokens in zip(quoted, written(name, "TOKENS"), strict=True):
+            assert abs(figure - recorded(recipe, metric=f"bleu_of_{tokens}")) <= 0.051
 
 
 def test_statements_of_lesson_06_about_the_papers_settings():
