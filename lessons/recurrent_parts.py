@@ -110,6 +110,39 @@ def train_recall(model, n, rng, steps=400):
     return (said == test.targets[-1]).mean()
 
 
+def parts_of_dU(model, n):
+    """→ {step: norm of its part of dU, divided by the norm of dU}"""
+    cell, xs, start, dh = recall_gradient(model, n)
+    hs, _, _ = cell.forward(xs, start)
+    parts = {}
+    for t in range(n + 2, 1, -1):           # hs[t − 1] is h_t
+        da = dh * (1 - hs[t - 1]**2)
+        parts[t] = hs[t - 2].T @ da
+        dh = da @ cell.U.T
+    whole = np.linalg.norm(sum(parts.values()))
+    return {t: np.linalg.norm(part) / whole for t, part in parts.items()}
+
+
+def first_step(model, n, rng):
+    """Train for one step; → the name, mean |gradient| and mean |movement| of two parameters.
+
+    The movement is in learning rates.
+    """
+    task = Recall(n, 1, rng)
+    grads = model.zeros_like()
+    model.loss_and_grad(task.batch(0), None, 1 / 32, grads, None)
+    before = model.astype(float)
+    trainer = Trainer(model, Adam(3e-3), task, rng=rng, average="token", clip=1.0, progress=False)
+    trainer.fit(epochs=1)
+
+    def of(name, part):
+        moved = np.abs(part(model) - part(before)).mean() / 3e-3
+        return name, np.abs(part(grads)).mean(), moved
+
+    return (of("U", lambda one: one.cells.cells[0].U),
+            of("embeddings of A to D", lambda one: one.embedding.E[KEYS]))
+
+
 def recall_gradient(model, n):
     """→ the cell in float64, and for 200 sequences its inputs xs, h_0 and ∂L/∂h_T."""
     model = model.astype(float)
@@ -141,86 +174,119 @@ def draw_back(curves):
 
 def draw_recall(learnt):
     """Plot how many of 20 networks learn n = 4, 8, 16 and 32. learnt: {start of U: counts}."""
-    figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
+    figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
     distances = (4, 8, 16, 32)
     for place, (start, counts) in enumerate(learnt.items()):
-        ax.plot(distances, counts, **plotting.base.curve_style(place))
-        ax.annotate(start, (8, counts[1]), (9, 5), textcoords="offset points",
-                    color=plotting.COLOURS[place])
-    ax.set_xscale("log", base=2)
-    ax.set_xticks(distances, distances)
-    ax.set(xlabel="n, number of symbols of noise (log scale)", ylim=(-1, 21.5),
-           ylabel="networks (of 20) that learn in 400 training steps", yticks=range(0, 21, 5),
+        bars = ax.bar(np.arange(4) + 0.27 * (place - 1), counts, 0.25, label=start,
+                      color=plotting.COLOURS[place])
+        ax.bar_label(bars, fontsize="small")
+    ax.set_xticks(range(4), distances)
+    ax.legend()
+    ax.set(xlabel="n, number of symbols of noise", ylim=(0, 22), yticks=range(0, 21, 5),
+           ylabel="networks (of 20) that learn\nin 400 training steps",
            title=f"{learnt['U orthogonal'][1]} of 20 networks learn n = 8 with U orthogonal, "
-                 f"and {learnt['U small'][1]} with U small")
+                 f"{learnt['U small'][1]} with either other start")
     return figure
 
 
-# n = 8, U small, two seeds: log10 of the share of the gradient that arrives at the first symbol,
-# and right answers in % (from step 10 on; code: answer 5). Of the measurements, one every 10 steps,
-# all are here up to step 50 and within 200 steps of the hollow point, otherwise one in five.
+# n = 8, U small, five seeds, measured after every 10 steps: the last step with at most a third of
+# the answers right; the share of the gradient that arrives at the first symbol, before training,
+# then the smallest up to this step, then at this step; the loss at this step; the last step before
+# it with a smaller share than before training (code: answer 5)
+WAKING = {
+    8: (1780, 3.9e-5, 4.9e-8, 0.015, 1.38, 1620), 10: (1360, 3.6e-5, 7.5e-8, 0.0038, 1.39, 1240),
+    11: (2240, 2.7e-5, 1.0e-8, 0.013, 1.40, 2100), 12: (2000, 4.6e-5, 7.0e-8, 0.025, 1.38, 1720),
+    13: (2150, 4.0e-5, 4.0e-9, 0.030, 1.38, 1920)}
+# log10 of the share, and right answers in %, from 150 steps before the first of these steps to 150
+# after it
 LOG_SHARES = {
-    11: (-4.6, -3.5, -3.2, -6.0, -7.4, -8.1, -8.3, -8.4, -8.4, -8.4, -8.5, -8.7, -8.7, -8.8,
-         -9.0, -9.0, -8.8, -8.7, -8.6, -8.6, -8.4, -8.1, -8.4, -8.2, -8.2, -8.1, -8.2, -8.1, -8.2,
-         -8.2, -8.4, -8.4, -8.5, -8.4, -8.3, -7.7, -7.7, -7.6, -8.0, -7.6, -7.5, -7.4, -7.1, -7.2,
-         -6.8, -6.7, -6.6, -6.5, -6.6, -6.8, -6.4, -5.9, -6.1, -6.2, -6.3, -6.3, -6.0, -6.0, -5.4,
-         -5.6, -5.1, -5.1, -5.6, -4.9, -4.9, -5.2, -5.5, -5.7, -5.1, -4.9, -4.9, -4.8, -4.6, -4.6,
-         -4.5, -4.4, -4.5, -5.0, -5.0, -4.6, -3.8, -0.9, -3.8, -0.9, -0.3, -0.6, -1.7, -2.6, -2.9,
-         -3.0, -3.0, -3.1, -3.2, -3.2, -3.3, -3.3, -3.3, -3.3, -3.3, -3.3, -3.3, -3.3, -3.3, -3.3,
-         -3.3, -3.4, -3.4, -3.4, -3.4, -3.4, -3.4, -3.4, -3.4, -3.4, -3.5, -3.5, -3.5, -3.6),
-    13: (-4.4, -2.8, -3.2, -5.5, -5.8, -5.8, -6.0, -6.1, -5.8, -6.1, -5.8, -6.2, -5.2, -5.7,
-         -5.7, -5.6, -6.3, -6.2, -6.0, -6.4, -6.2, -6.4, -5.9, -6.3, -5.3, -5.8, -5.6, -5.7, -5.6,
-         -5.1, -5.3, -5.3, -4.5, -4.9, -5.0, -5.0, -4.8, -4.8, -4.9, -4.8, -4.7, -4.4, -4.6, -4.6,
-         -4.2, -3.1, -2.6, -3.4, -3.6, -3.4, -3.4, -3.6, -3.6, -3.2, -2.3, -1.2, -2.2, -4.6, -5.7,
-         -6.0, -6.4, -6.5, -6.5, -6.4, -6.4, -6.4, -6.4, -6.4, -6.3, -6.3, -6.3, -6.3, -6.4, -6.3,
-         -6.2, -6.4, -6.6, -6.6, -6.6, -6.5, -6.4, -6.4, -6.5, -6.5, -6.2, -6.5, -6.2, -6.0, -6.1,
-         -6.4, -6.3, -5.9, -6.3, -6.5, -5.8, -6.0, -5.7, -5.8, -6.0, -6.3, -6.2, -6.1, -6.1, -6.2,
-         -6.3, -6.6, -6.7, -6.8, -6.7, -6.5, -7.2, -6.5, -6.1, -6.7, -6.6, -6.7, -6.5, -6.2),
+    8: (-4.3, -4.2, -4.2, -4.1, -4.1, -4.0, -3.7, -3.5, -3.2, -3.4, -3.5, -3.6, -3.3, -3.2, -2.9,
+         -1.8, -0.6, -0.1, -0.1, -0.3, -0.5, -0.7, -1.1, -1.3, -1.3, -1.3, -1.4, -1.4, -1.4, -1.4,
+         -1.5),
+    10: (-5.1, -5.0, -5.3, -4.8, -4.4, -4.2, -4.2, -4.0, -4.0, -3.9, -3.7, -3.5, -3.3, -3.3, -3.1,
+         -2.4, -1.0, -0.4, -0.4, -0.7, -1.2, -1.4, -1.6, -1.7, -1.7, -1.9, -1.9, -2.0, -2.0, -2.0,
+         -2.1),
+    11: (-4.9, -4.7, -4.5, -4.4, -4.3, -4.2, -4.0, -3.8, -3.9, -3.7, -3.3, -2.6, -3.4, -3.4, -2.7,
+         -1.9, -2.5, -4.0, -4.4, -4.3, -4.5, -4.8, -4.8, -4.8, -4.9, -4.9, -5.1, -4.9, -4.9, -5.0,
+         -5.0),
+    12: (-3.9, -3.7, -3.7, -3.6, -3.5, -3.6, -3.7, -3.8, -3.9, -3.8, -3.6, -3.4, -3.0, -2.7, -2.4,
+         -1.6, -0.2, -0.1, -0.7, -1.1, -1.2, -1.2, -1.3, -1.4, -1.4, -1.4, -1.4, -1.2, -1.3, -1.4,
+         -1.3),
+    13: (-3.5, -3.4, -3.6, -3.7, -3.6, -3.5, -3.6, -3.6, -3.6, -3.4, -3.1, -2.8, -2.8, -2.5, -2.4,
+         -1.5, -0.3, -0.6, -0.8, -1.2, -0.8, -1.4, -1.5, -1.5, -1.3, -1.7, -1.7, -1.8, -1.7, -1.7,
+         -1.7),
 }
 RIGHT = {
-    11: (22, 27, 22, 22, 27, 28, 22, 22, 22, 23, 27, 23, 28, 22, 27, 22, 27, 23, 23, 28, 28,
-         22, 22, 25, 22, 22, 22, 28, 22, 23, 28, 23, 23, 28, 28, 22, 22, 23, 27, 27, 22, 23, 28, 28,
-         23, 27, 28, 22, 25, 28, 23, 27, 27, 28, 27, 23, 22, 28, 22, 23, 22, 27, 27, 23, 23, 23, 22,
-         22, 28, 28, 28, 28, 28, 23, 22, 22, 28, 23, 22, 22, 27, 27, 27, 85, 100, 100, 100, 100,
-         100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100,
-         100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100),
-    13: (28, 22, 28, 27, 23, 27, 22, 23, 28, 27, 27, 22, 23, 23, 28, 27, 27, 23, 22, 27, 22,
-         28, 23, 23, 28, 22, 22, 22, 28, 28, 23, 28, 22, 23, 28, 23, 27, 28, 28, 23, 27, 22, 28, 23,
-         28, 22, 29, 23, 22, 26, 28, 28, 22, 24, 34, 50, 50, 51, 50, 50, 55, 50, 51, 51, 51, 51, 50,
-         51, 51, 50, 50, 50, 55, 55, 55, 51, 50, 55, 50, 51, 51, 55, 51, 50, 50, 55, 55, 51, 51, 56,
-         55, 55, 51, 50, 51, 51, 51, 51, 55, 51, 50, 55, 50, 51, 55, 51, 50, 56, 55, 51, 55, 50, 50,
-         50, 51, 55, 50),
+    8: (28, 28, 28, 22, 22, 22, 22, 23, 23, 23, 27, 27, 23, 23, 28, 21, 62, 86, 100, 100, 100, 100,
+         100, 100, 100, 100, 100, 100, 100, 100, 100),
+    10: (23, 28, 22, 22, 23, 22, 28, 22, 28, 25, 23, 23, 28, 23, 23, 27, 50, 78, 82, 100, 100, 100,
+         100, 100, 100, 100, 100, 100, 100, 100, 100),
+    11: (23, 23, 22, 22, 28, 23, 23, 27, 22, 23, 21, 22, 23, 27, 22, 23, 51, 50, 50, 50, 51, 50, 51,
+         49, 49, 51, 51, 50, 50, 50, 51),
+    12: (23, 23, 23, 23, 27, 28, 28, 27, 27, 28, 28, 28, 34, 28, 28, 20, 86, 100, 100, 100, 100,
+         100, 100, 100, 100, 100, 100, 100, 100, 100, 100),
+    13: (28, 22, 27, 23, 28, 27, 23, 23, 28, 27, 23, 22, 27, 23, 28, 22, 78, 78, 98, 100, 100, 100,
+         100, 100, 100, 100, 100, 100, 100, 100, 100),
 }
-# five seeds, measured after every 10 steps: the last step with at most a third of the answers
-# right; the share before training and at this step; right answers and loss at this step; the last
-# step before it with a share below the first (code: answer 5)
-WAKING = {8: (1120, 3.9e-5, 0.0010, 0.28, 1.39, 1050), 10: (1360, 3.6e-5, 0.0036, 0.27, 1.39, 1320),
-          11: (3130, 2.7e-5, 0.11, 0.27, 1.36, 3090), 12: (1480, 4.6e-5, 0.0061, 0.28, 1.38, 1380),
-          13: (1660, 4.0e-5, 0.0054, 0.25, 1.40, 1550)}
+# n = 32, U small, seed 12: log10 of the share and of its estimate, after every 50 steps up to 2,000
+# (code: answer 5)
+FAR_SHARES = (
+    -16.7, -22.3, -21.3, -20.4, -19.4, -15.5, -13.8, -13.2, -12.2, -12.3, -12.1, -10.9, -9.7, -4.7,
+    -10.0, -5.2, -12.4, -8.0, -9.4, -7.1, -5.9, -4.0, -4.5, 0.0, -0.1, -1.0, -1.2, -1.3, -1.3, -1.4,
+    -1.4, -1.4, -1.4, -1.5, -1.5, -1.5, -1.5, -1.5, -1.5, -1.5, -1.5)
+FAR_ESTIMATES = (
+    -16.2, -17.8, -18.1, -18.2, -18.2, -17.7, -17.7, -17.5, -17.1, -17.0, -16.9, -16.3, -15.7,
+    -13.7, -16.0, -14.0, -16.2, -15.0, -14.8, -13.5, -13.1, -12.7, -13.4, -13.1, -15.0, -15.3,
+    -15.3, -15.3, -15.3, -15.3, -15.3, -15.3, -15.3, -15.3, -15.3, -15.2, -15.2, -15.2, -15.2,
+    -15.2, -15.2)
+FAR_AWAKE = 1160        # the first of the steps 0, 10, 20, … with more than a third right
 
 
-def draw_wait(outcomes):
-    """Plot LOG_SHARES and RIGHT over the steps; outcomes: {seed: how it ends}; → Figure."""
+def draw_wait():
+    """Plot LOG_SHARES and RIGHT around the last measurement with the answers at guessing."""
     figure, (above, below) = plt.subplots(2, 1, figsize=(7, 5), layout="constrained", sharex=True)
-    for place, (seed, outcome) in enumerate(outcomes.items()):
-        step, first, share, right, *_ = WAKING[seed]
-        near = np.arange(step - 200, step + 201, 10)
-        steps = np.union1d(near, np.union1d(np.arange(0, 50, 10), np.arange(0, 4001, 50)))
-        style = plotting.base.curve_style(place) | {"marker": ""}
-        hollow = plotting.base.curve_style(place) | {"linestyle": "", "markerfacecolor": "white",
-                                                     "zorder": 3}
-        above.axhline(first, color=style["color"], linestyle=":", linewidth=1, zorder=0)
+    steps = np.arange(-150, 151, 10)
+    first = [values[1] for values in WAKING.values()]
+    above.axhspan(min(first), max(first), color="0.85", zorder=0)
+    above.annotate("before training", (148, max(first)), (0, 4), ha="right",
+                   textcoords="offset points", color="0.35")
+    for seed in WAKING:
+        is_half = RIGHT[seed][-1] < 90
+        style = {"color": plotting.COLOURS[int(is_half)], "linewidth": 1.4}
+        if is_half:
+            style["linestyle"] = "--"
         above.semilogy(steps, 10.0**np.array(LOG_SHARES[seed]), **style)
-        below.plot(steps[1:], np.array(RIGHT[seed]) / 100, **style)
-        above.plot(step, share, **hollow)
-        below.plot(step, right, **hollow)
-        for ax, end in ((above, 10.0**LOG_SHARES[seed][-1]), (below, RIGHT[seed][-1] / 100)):
-            ax.annotate(outcome, (steps[-1], end), (8, 0), va="center", color=style["color"],
-                        textcoords="offset points")
-    below.axhline(0.25, color="grey", linestyle="--", zorder=0)
-    below.annotate("guessing", (4000, 0.25), (8, 8), textcoords="offset points", color="grey")
-    above.set(ylabel="share of the gradient\nthat arrives (log scale)", xlim=(-100, 5150),
-              title="The share rises just before the answers improve, then falls again")
-    below.set(xlabel="training steps", ylabel="right answers (1: all)", ylim=(0, 1.06),
-              xticks=range(0, 4001, 1000))
+        below.plot(steps, np.array(RIGHT[seed]) / 100, **style)
+        if is_half:
+            below.annotate("one stops halfway", (148, RIGHT[seed][-1] / 100), (0, 8), ha="right",
+                           textcoords="offset points", color=style["color"])
+    below.annotate("four learn the task", (148, 1), (0, -16), ha="right",
+                   textcoords="offset points", color=plotting.COLOURS[0])
+    below.axhline(0.25, color="grey", linestyle=":", zorder=0)
+    below.annotate("guessing", (148, 0.25), (0, -14), ha="right", textcoords="offset points",
+                   color="grey")
+    for ax in (above, below):
+        ax.axvline(0, color="0.5", linewidth=0.8, zorder=0)
+    above.set(ylabel="share of the gradient\nthat arrives (log scale)", xlim=(-150, 150),
+              title="The share climbs first, then the answers improve")
+    below.set(xlabel="training steps from the last measurement at guessing",
+              ylabel="right answers (1: all)", ylim=(0, 1.06))
+    return figure
+
+
+def draw_far():
+    """Plot the share at n = 32 and its estimate during training."""
+    figure, ax = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
+    steps = np.arange(0, 2001, 50)
+    for place, (name, values) in enumerate((("measured", FAR_SHARES),
+                                            ("estimated", FAR_ESTIMATES))):
+        style = plotting.base.curve_style(place) | {"marker": ""}
+        ax.semilogy(steps, 10.0**np.array(values), **style)
+        ax.annotate(name, (steps[-1], 10.0**values[-1]), (0, 8), ha="right",
+                    textcoords="offset points", color=style["color"])
+    ax.axvline(FAR_AWAKE, color="0.5", linewidth=0.8, zorder=0)
+    ax.annotate("the answers\nimprove", (FAR_AWAKE, 1e-21), (6, 0), textcoords="offset points",
+                color="0.35")
+    ax.set(xlabel="training steps", ylabel="share of the gradient\nthat arrives (log scale)",
+           title="n = 32: the share rises by 16 orders of magnitude, and the estimate misses it")
     return figure
