@@ -6,7 +6,6 @@ from lesson_files import pictures_in, recorded, seeds_of, tagged
 
 from numpy_attention.attention.combined import Combined
 from numpy_attention.attention.key_value import KeyValueReadout
-from numpy_attention.attention.ngram import NGramReadout
 from numpy_attention.experiments.analysis import role_gradients
 from numpy_attention.gradcheck import GradientError, gradcheck
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
@@ -73,13 +72,6 @@ def test_different_split_is_reported(lesson, rng, weights, roles):
     with pytest.raises(AssertionError, match="dh differs"):
         lesson["check_same"](lesson["Misfiled"](*weights, roles, 4),
                              library_of(weights, roles, 4), h)
-
-
-@pytest.mark.parametrize("order", [2, 3, 4])
-def test_n_gram_matches_the_library(lesson, rng, order):
-    W = rng.standard_normal(((order - 1) * 3, 5))
-    h = rng.standard_normal((6, 2, len(W)))
-    lesson["check_same"](lesson["PlainNGram"](W, order), NGramReadout(W, order), h)
 
 
 def test_bug_passes_with_one_role_and_is_located_with_three(lesson):
