@@ -147,6 +147,15 @@ class Recurrence(Module):
 
 
 # %% [markdown]
+# Check it in float64, with tiny sizes. The command `numpy-attention step 14` shows every array.
+
+# %%
+xs = np.random.default_rng(4).standard_normal((4, 3, 2))        # T = 4, B = 3, H = 2
+small = Recurrence(np.empty((2, 8)), np.empty((2, 8)), np.empty(8))
+randomize(small, np.random.default_rng(5))
+print(str(gradcheck(small, xs, rng=np.random.default_rng(6))).splitlines()[0])
+
+# %% [markdown]
 # The training step adds three things. Before the recurrence, each word becomes its row of E. After
 # it, the *output layer* turns each state into a probability p for each of the V words; the loss is
 # −log p of the word that came next. (`scale` = 1/B makes the gradients those of the loss *per
@@ -205,9 +214,8 @@ class FirstWritten(Recurrence):
 # %% [markdown]
 # ## Check
 #
-# We check the whole step in float64, with tiny sizes that are all different. `gradcheck` needs a
-# `forward` and a `backward`. Our model computes both in one call, so `check` makes this call twice.
-# (The command `numpy-attention step 14` shows every array.)
+# `gradcheck` needs a `forward` and a `backward`. Our model computes both in one call, so `check`
+# makes this call twice. Again, the sizes are tiny, and all different.
 
 
 # %%
@@ -380,7 +388,6 @@ class OneOff(WeightsAtOnce):
 
 
 wrong = created(OneOff, 7, 2, np.float64)
-xs = np.random.default_rng(4).standard_normal((4, 3, 2))        # T = 4, B = 3, H = 2
 report = caught(lambda: gradcheck(wrong, xs, rng=np.random.default_rng(6)))
 
 # %% [markdown]

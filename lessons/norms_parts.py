@@ -1,4 +1,4 @@
-"""Helpers of lesson 16: figures, a baseline, parts removed, norms held."""
+"""Helpers of lesson 16: the library's layer, figures, a baseline, parts removed, norms held."""
 
 from contextlib import contextmanager
 from unittest.mock import patch
@@ -7,8 +7,17 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 from numpy_attention.data.vocabulary import EOS
+from numpy_attention.layers.dropout import Dropout
 from numpy_attention.layers.layer_norm import LayerNorm
 from numpy_attention.layers.residual import PostCache, Residual
+from numpy_attention.models.transformer_layers import EncoderLayer
+
+
+def library_layer(attention, norm_1, feed_forward, norm_2):
+    """The library's pre-norm encoder layer with these parts."""
+    return EncoderLayer(attention, Residual(norm_1, Dropout(0.0), pre_norm=True),
+                        feed_forward, Residual(norm_2, Dropout(0.0), pre_norm=True))
+
 
 # ---- pictures ------------------------------------------------------------------------------------
 
