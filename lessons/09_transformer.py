@@ -16,8 +16,8 @@
 #
 # A Transformer gives each job to a different part. We take the jobs one by one, and test each part.
 #
-# Guess now: how could a decoder pass every gradient check, and still read the answer (the word that
-# it has to predict) during training?
+# Guess now: how could a decoder pass every gradient check and still read the answer, the word that
+# it has to predict, during training?
 
 # %%
 print("Lesson 09: the Transformer", flush=True)
@@ -26,9 +26,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from course import caught, show
-from transformer_parts import (check_same_decoder, check_same_encoder, figure_1, head_picture,
-                               largest_on, mark_repeated, positions_picture, trained,
-                               triangle_too_wide, weights_of_heads)
+from transformer_parts import (PlainHeads, check_same_decoder, check_same_encoder, copied, figure_1,
+                               head_picture, largest_on, mark_repeated, matrix, new_heads,
+                               positions_picture, seconds, softmax, trained, triangle_too_wide,
+                               weights_of_heads)
 
 from numpy_attention import metrics, plotting
 from numpy_attention.data.datasets.corpora import load_parallel
@@ -59,8 +60,8 @@ np.set_printoptions(precision=3, suppress=True)
 # %%
 boxes, arrows = figure_1()
 axes = plotting.diagram(boxes, arrows, title="Curved arrows: residual connections")
-mark_repeated(axes, left=-1.2, right=1.7, low=1.95, high=7.05)
-mark_repeated(axes, left=3.4, right=6.7, low=1.95, high=9.65)
+mark_repeated(axes, left=-1.2, right=1.7, low=2.1, high=7.7)
+mark_repeated(axes, left=3.4, right=6.7, low=2.1, high=10.1)
 show(axes, "09_architecture")
 
 # %% [markdown]
@@ -72,103 +73,16 @@ show(axes, "09_architecture")
 #
 #     [Y_0, Y_1, …] W_o  =  Y_0 W_o^0 + Y_1 W_o^1 + …          W_o^i: block i of W_o, not a power
 #
-# So each head adds its own term to the stream. A layer has **h** heads. Each head has queries q,
-# keys k and values v, with d_k = d_model / h numbers per word.
+# So each head adds its own term to the stream. A layer has **h** heads. Each of them has queries q
+# from x, keys k and values v from m, and d_k = d_model / h numbers per word:
 #
-# The next three cells repeat lesson 08 for one head and one sentence, so you may skim them. Queries
-# come from x, and keys and values from m. `visible` (T, S) is True where a query may see a key.
-
-
-# %%
-@dataclass(eq=False)
-class PlainHead(Module):
-    """The parameters of one head, for `attend` and `attend_backward`."""
-
-    W_q: Array  # (d_model, d_k)
-    b_q: Array  # (d_k,)
-    W_k: Array  # (d_model, d_k)
-    W_v: Array  # (d_model, d_k)
-    b_v: Array  # (d_k,)
-    W_o: Array  # (d_k, d_model)
-
-
-def softmax(e):
-    """The softmax of each row; a score of −∞ gets the weight 0."""
-    A = np.exp(e - e.max(-1, keepdims=True))
-    return A / A.sum(-1, keepdims=True)
-
-
-# %%
-def attend(head, x, m, visible):
-    """Queries from x (T, d_model), keys, values from m (S, d_model) → (T, d_model), cache."""
-    q = x @ head.W_q + head.b_q                                 # (T, d_k)
-    k = m @ head.W_k                                            # (S, d_k)
-    v = m @ head.W_v + head.b_v                                 # (S, d_k)
-    e = np.where(visible, q @ k.T / k.shape[1] ** 0.5, -np.inf)
-    A = softmax(e)                                              # (T, S)
-    Y = A @ v                                                   # (T, d_k)
-    return Y @ head.W_o, (x, m, q, k, v, A, Y)
-
-
-# %%
-def attend_backward(dout, head, cache, grads):
-    """dout (T, d_model) → dx (T, d_model), dm (S, d_model)."""
-    x, m, q, k, v, A, Y = cache
-    grads.W_o += Y.T @ dout
-    dY = dout @ head.W_o.T
-    dA = dY @ v.T
-    de = A * (dA - (A * dA).sum(1, keepdims=True)) / k.shape[1] ** 0.5
-    dq = de @ k
-    dk = de.T @ q
-    dv = A.T @ dY
-    grads.W_q += x.T @ dq
-    grads.b_q += dq.sum(0)
-    grads.W_k += m.T @ dk
-    grads.W_v += m.T @ dv
-    grads.b_v += dv.sum(0)
-    return dq @ head.W_q.T, dk @ head.W_k.T + dv @ head.W_v.T
-
-
-# %%
-@dataclass(eq=False)
-class PlainHeads(Module):
-    heads: list     # of PlainHead
-    b_o: Array      # (d_model,)
-
-    def forward(self, x, m, visible):
-        results = [attend(head, x, m, visible) for head in self.heads]
-        return self.b_o + sum(term for term, _ in results), [cache for _, cache in results]
-
-    def backward(self, dout, caches, grads):
-        """→ dx (T, d_model), dm (S, d_model)."""
-        grads.b_o += dout.sum(0)
-        dinputs = [attend_backward(dout, *one) for one in zip(self.heads, caches, grads.heads)]
-        return sum(dx for dx, _ in dinputs), sum(dm for _, dm in dinputs)
-
-
-# %% [markdown]
-# We check two heads. The queries come from our sentence, *my wolf eats your cow*: for now, each of
-# its words has a row of random numbers in x.
-
-
-# %%
-def matrix(rng, rows, columns):
-    """Random numbers with the variance that Glorot & Bengio (2010) recommend."""
-    return rng.standard_normal((rows, columns)) * np.sqrt(2 / (rows + columns))
-
-
-def new_heads(rng, d_model, h):
-    d_k = d_model // h
-
-    def block(rows, columns):
-        """A block of a matrix (d_model, d_model) of all heads."""
-        return matrix(rng, d_model, d_model)[:rows, :columns].copy()
-
-    heads = [PlainHead(block(d_model, d_k), np.zeros(d_k), block(d_model, d_k),
-                       block(d_model, d_k), np.zeros(d_k), block(d_k, d_model))
-             for _ in range(h)]
-    return PlainHeads(heads, np.zeros(d_model))
-
+#     q = x W_q + b_q          k = m W_k          v = m W_v + b_v
+#     heads(x, m) = b_o + Σ_i softmax(q kᵀ / √d_k) v W_o^i          q, k, v: those of head i
+#
+# (A b_k would not change the softmax.) That is lesson 08 for one sentence, and both passes are
+# written out in `transformer_parts.py`. We build two heads, and check them. The queries come from
+# our sentence, *my wolf eats your cow*: for now, each of its words has a row of random numbers in
+# x. `visible` (T, S) is True where a query may see a key.
 
 # %%
 rng = np.random.default_rng(0)
@@ -190,8 +104,8 @@ visible = rng.random((T, S)) < [1, 0.5, 0.5]       # all queries see the first k
 print(str(check(heads, x, m, visible)).splitlines()[0])
 
 # %% [markdown]
-# Now the sentence attends to itself, so m is x, too. We change one word j at a time. Which outputs
-# move?
+# Now the sentence attends to itself, so m is x as well. We change one word j at a time. Which
+# outputs move?
 
 
 # %%
@@ -236,14 +150,15 @@ def changes_if_shuffled(x, shuffled):
 assert changes_if_shuffled(x, x[order]).max() < 1e-12
 
 # %% [markdown]
-# None! The heads cannot tell who eats whom. A head computes a sum over words, which does not depend
-# on the order of its terms. So each word has to bring its position p along. The paper adds a
-# **positional encoding** of p to the word's embedding, a row of the matrix E:
+# None! The heads cannot tell who eats whom, because a head computes a sum over words, which does
+# not depend on the order of its terms. So each word has to bring its position p along. The paper
+# adds a **positional encoding** of p to the word's embedding, a row of the matrix E:
 #
 #     x = √d_model E[word] + PE(p)
 #
-# (The factor brings the numbers of E to the size of PE.) PE(p) (d_model,) is a list of pairs of a
-# sine and a cosine. Pair i = 0, 1, … has its own frequency ω_i, from 1 down towards 1 / 10000:
+# (The numbers of E start with a size of 1 / √d_model, so the factor makes them as large as those of
+# PE.) PE(p) (d_model,) is a list of pairs of a sine and a cosine. Pair i = 0, 1, … has its own
+# frequency ω_i, from 1 down towards 1 / 10000:
 #
 #     ω_i = 10000^(−2i / d_model)
 #     PE(p)_{2i} = sin(ω_i p)
@@ -278,10 +193,11 @@ for p in (2, 50):
 
 # %% [markdown]
 # The same R turned the first pair of PE(2) and that of PE(50). So a head can ask for "the word
-# three before me". Its W_q turns every pair back by three positions, which turns PE(50) into
-# PE(47), and its W_k leaves the keys as they are. The score PE(47) · PE(p) is the sum of cos(ω_i
-# (47 − p)) over all pairs, which is largest at p = 47. Which weights does that give in a head with
-# d_k = 64, if W_q is ten times as large?
+# three before me": its W_q turns every pair back by three positions, which makes PE(47) of PE(50),
+# and its W_k leaves the keys as they are. (This head has d_k = d_model = 64. A smaller one has room
+# for some of the pairs.) The score PE(47) · PE(p) is the sum of cos(ω_i (47 − p)) over all pairs,
+# which is largest at p = 47. To make the softmax sharp, W_q is also ten times as large. Which
+# weights does that give?
 
 # %%
 weights = softmax(10 * PE[47] @ PE.T / np.sqrt(64))
@@ -302,8 +218,9 @@ PE = positions(T, d_model)
 assert changes_if_shuffled(x + PE, x[order] + PE).min() > 1e-3
 
 # %% [markdown]
-# It does, although its own position is still the same: the words that it attends to have moved. The
-# sines and cosines do job 2.
+# It does, although its own position is still the same, because the words that it attends to have
+# moved. Job 2 is done. (One random row per position would also pass this test. What only sines and
+# cosines give is R, the same for all positions.)
 #
 # *The jobs: connect ✓, order ✓, hide, cheap.*
 #
@@ -312,8 +229,14 @@ assert changes_if_shuffled(x + PE, x[order] + PE).min() > 1e-3
 # In training, a decoder reads the reference translation, not its own output (**teacher forcing**),
 # and a Transformer's decoder gets the whole reference at once. The output at position t has to
 # predict word t + 1. What keeps the query at t from attending to this word? The **causal mask**, a
-# triangle of ones, lets it see only the positions j ≤ t.
-#
+# triangle of ones, lets it see only the positions j ≤ t:
+
+# %%
+print(" " * 7, *sentence)
+for word, row in zip(sentence, np.tri(T, dtype=int)):
+    print(f"  {word:<5}", *(f"{one:>{len(read)}}" for one, read in zip(row, sentence)))
+
+# %% [markdown]
 # > **Exercise.** Write the masked softmax: `numpy-attention exercise start causal-mask`.
 #
 # ### What no gradient check sees
@@ -378,18 +301,26 @@ at_once, _ = heads.forward(words, words, np.tri(10, dtype=bool))
 one_by_one = heads.b_o + sum(word_by_word(head, words) for head in heads.heads)
 assert np.allclose(one_by_one, at_once)
 print("masked self-attention: ten words, one by one, give the same outputs as all at once")
+wide = new_heads(rng, 64, h=4)
+words = rng.standard_normal((200, 64))
+parallel = seconds(wide.forward, words, words, np.tri(200, dtype=bool))
+in_turn = seconds(lambda: [word_by_word(head, words) for head in wide.heads])
+print(f"200 words, one by one, take {in_turn / parallel:.1f} times as long as all at once")
 
 # %% [markdown]
 # The cache does job 4. It has one drawback: it grows with every word, while a recurrent state keeps
-# its size.
+# its size. And only translation needs it. In training all words are known, so they can go through
+# the heads at once, which saves the time in the last line.
 #
 # *The jobs: connect ✓, order ✓, hide ✓, cheap ✓.*
 #
+# A good place to pause.
+#
 # ## The rest of a layer
 #
-# All four jobs are done. Why does a layer have other parts than heads, then? Because heads compute
-# too little, and because the stream grows. The second half of this lesson is about the two parts
-# that help.
+# With PE, a mask and a cache, heads alone do all four jobs. Why does a layer have other parts,
+# then? Because heads compute too little, and because the stream grows. The second half of this
+# lesson is about the two parts that help.
 #
 # First, computing. Take a sentence of one word. Its only weight is 1, so the heads' output is a
 # linear function of x, plus a constant. Then their output for 0 is halfway between those for x and
@@ -424,9 +355,9 @@ for seed in range(3):
     print(f"size of the stream after six layers, seed {seed}: {np.sqrt((stream**2).mean()):.1f}")
 
 # %% [markdown]
-# They are eight to eleven times as large, with three seeds. To prevent this, the third
-# kind of part, **layer normalization** (Ba, Kiros & Hinton 2016), gives the stream the same size
-# again after each sum:
+# With these three seeds they are eight to ten times as large. To prevent this, the third kind of
+# part, **layer normalization** (Ba, Kiros & Hinton 2016), gives the stream the same size again
+# after each sum:
 #
 #     y = LN(x + heads(x, x))          z = LN(y + FF(y))
 #
@@ -723,9 +654,9 @@ print("          about 99% with a GRU and the dot score (112,358 parameters, 5 e
 # %% [markdown]
 # Most of the translations are exactly right, so a translator can do without recurrence. On these
 # short sentences, a smaller GRU is better still: about 99% right after 5 epochs. What the
-# Transformer gains is that in training, its words need not wait for each other. A recurrent network
-# takes 18 steps on the pair above. This Transformer computes 4 layers (10 parts), however long the
-# sentences are.
+# Transformer gains is that in training its words need not wait for each other. A recurrent network
+# takes 18 steps on the pair above, one after another. This Transformer computes 4 layers (10
+# parts), however long the sentences are.
 #
 # ## A triangle that is too wide
 #
@@ -737,17 +668,24 @@ print("          about 99% with a GRU and the dot score (112,358 parameters, 5 e
 with triangle_too_wide():
     cheat, epochs = trained(pairs, test, seed=0, epochs=2, rate=(64 * 200) ** -0.5,
                             schedule=Warmup(200), size=64, layers=2, heads=4, smoothing=0.0)
-print(f"perplexity {epochs[-1]['valid_perplexity']:.2f}")
+    copies = copied(cheat, test, ahead=1)
+print(f"perplexity {epochs[-1]['valid_perplexity']:.2f} (recorded with j ≤ t, otherwise the same: "
+      "1.83)")
 written = [one.target for one in cheat.translate([pair.source for pair in test], beam=1)]
 exact = metrics.exact_match(written, [pair.target for pair in test])
 print(f"exactly right: {exact:.0%} of the held-out sentences")
 print(*test[shown].source, "→", *written[shown])
+print(f"fed random target words, it predicts the next of them in {copies:.0%} of the places "
+      f"(the correct model: {copied(translator, test, ahead=1):.0%});\nwith the right triangle, "
+      f"it predicts the word just read in {copied(cheat, test, ahead=0):.0%}")
+assert copies > 0.6
 assert epochs[-1]["valid_perplexity"] < 1.3 and exact < 0.05
 
 # %% [markdown]
-# The perplexity is far below the 2.15 of the correct model after two epochs, and not one
-# translation is right. In training, the model could see the next word, and learnt to copy it. Be
-# suspicious of a loss that is too good.
+# The perplexity is far below that of the correct model, and not one translation is right. In
+# training, the model could see the next word, and learnt to copy it: fed random words, it copies
+# these. When it translates, there is no next word yet, so it mostly copies one that is there, such
+# as the word just read, and this repeats: *il il il*. Be suspicious of a loss that is too good.
 #
 # ## What does a head look at?
 #
@@ -805,7 +743,7 @@ show(head_picture(weights[1][shown, best], test[shown],
 # 1. Write the backward pass of `decode` and check it.
 # 2. When the target grows by a word, the decoder keeps its earlier keys. Can an encoder do the same
 #    when the source grows by a word?
-# 3. Train the model with the wide triangle with the seeds 1 and 2, too. What does it write?
+# 3. Train the model with the wide triangle with seeds 1 and 2 as well. What does it write?
 # 4. Label smoothing (Szegedy et al. 2016) takes ε from the right word's probability 1, and spreads
 #    it evenly over all V words, the right one included. Call this target ȳ. The loss is −Σ_v ȳ_v
 #    log p_v. Show that the gradient of the scores before the softmax is p − ȳ. Then take four

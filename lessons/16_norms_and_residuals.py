@@ -4,7 +4,7 @@
 # **You will be able to** write a pre-norm layer forward and backward, and show what goes wrong in a
 # Transformer without residual connections, without norms, or with the norm in another place.
 #
-# **Needs:** lesson 09. Optional. **Time:** 20 minutes to read, less than a minute to run.
+# **Needs:** lesson 09. Optional. **Time:** 30 minutes to read, less than a minute to run.
 #
 # In lesson 09, heads and feed-forward parts do the work, but around each part f the layer computes
 #
@@ -188,9 +188,10 @@ for name, norms in (("with norms", True), ("without norms", False)):
 
 # %% [markdown]
 # Without norms, layer 6 reads rows that are about six times as large. A score is the product of a
-# query and a key, so the scores are about 36 times as large, and the softmax puts nearly everything
-# on one word: the largest weight is 0.94 before the model has learnt anything. With norms, every
-# layer reads numbers of size 1, and its heads spread their weights over many words.
+# query and a key, so the scores, the **logits** of this softmax, are about 36 times as large, and
+# the softmax puts nearly everything on one word: the largest weight is 0.94 before the model has
+# learnt anything. With norms, every layer reads numbers of size 1, and its heads spread their
+# weights over many words.
 #
 # ## Can they still learn?
 #

@@ -1,6 +1,8 @@
-"""Helpers of lessons 09 and 16: comparisons, pictures, training, attention weights."""
+"""Helpers of lessons 09 and 16: heads, comparisons, pictures, training, attention weights."""
 
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from timeit import repeat
 from unittest.mock import patch
 
 import numpy as np
@@ -10,6 +12,7 @@ from matplotlib.patches import Rectangle
 from numpy_attention import plotting
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.attention.scaled_dot import ScaledDotProductAttention
+from numpy_attention.data.vocabulary import UNK
 from numpy_attention.layers.dropout import Dropout
 from numpy_attention.layers.feed_forward import FeedForward
 from numpy_attention.layers.layer_norm import LayerNorm
@@ -17,8 +20,99 @@ from numpy_attention.layers.linear import Linear
 from numpy_attention.layers.residual import Residual
 from numpy_attention.models.transformer_layers import DecoderLayer, EncoderLayer
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
+from numpy_attention.module import Array, Module
 from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.trainer import Trainer
+
+# ---- heads: lesson 08, for one sentence ----------------------------------------------------------
+
+
+@dataclass(eq=False)
+class PlainHead(Module):
+    """The parameters of one head, for `attend` and `attend_backward`."""
+
+    W_q: Array  # (d_model, d_k)
+    b_q: Array  # (d_k,)
+    W_k: Array  # (d_model, d_k)
+    W_v: Array  # (d_model, d_k)
+    b_v: Array  # (d_k,)
+    W_o: Array  # (d_k, d_model)
+
+
+def softmax(e):
+    """The softmax of each row; a score of −∞ gets the weight 0."""
+    A = np.exp(e - e.max(-1, keepdims=True))
+    return A / A.sum(-1, keepdims=True)
+
+
+def attend(head, x, m, visible):
+    """Queries from x (T, d_model), keys, values from m (S, d_model) → (T, d_model), cache."""
+    q = x @ head.W_q + head.b_q                                 # (T, d_k)
+    k = m @ head.W_k                                            # (S, d_k)
+    v = m @ head.W_v + head.b_v                                 # (S, d_k)
+    e = np.where(visible, q @ k.T / k.shape[1] ** 0.5, -np.inf)
+    A = softmax(e)                                              # (T, S)
+    Y = A @ v                                                   # (T, d_k)
+    return Y @ head.W_o, (x, m, q, k, v, A, Y)
+
+
+def attend_backward(dout, head, cache, grads):
+    """dout (T, d_model) → dx (T, d_model), dm (S, d_model)."""
+    x, m, q, k, v, A, Y = cache
+    grads.W_o += Y.T @ dout
+    dY = dout @ head.W_o.T
+    dA = dY @ v.T
+    de = A * (dA - (A * dA).sum(1, keepdims=True)) / k.shape[1] ** 0.5
+    dq = de @ k
+    dk = de.T @ q
+    dv = A.T @ dY
+    grads.W_q += x.T @ dq
+    grads.b_q += dq.sum(0)
+    grads.W_k += m.T @ dk
+    grads.W_v += m.T @ dv
+    grads.b_v += dv.sum(0)
+    return dq @ head.W_q.T, dk @ head.W_k.T + dv @ head.W_v.T
+
+
+@dataclass(eq=False)
+class PlainHeads(Module):
+    heads: list     # of PlainHead
+    b_o: Array      # (d_model,)
+
+    def forward(self, x, m, visible):
+        results = [attend(head, x, m, visible) for head in self.heads]
+        return self.b_o + sum(term for term, _ in results), [cache for _, cache in results]
+
+    def backward(self, dout, caches, grads):
+        """→ dx (T, d_model), dm (S, d_model)."""
+        grads.b_o += dout.sum(0)
+        dinputs = [attend_backward(dout, *one) for one in zip(self.heads, caches, grads.heads)]
+        return sum(dx for dx, _ in dinputs), sum(dm for _, dm in dinputs)
+
+
+def new_heads(rng, d_model, h):
+    """Untrained PlainHeads."""
+    d_k = d_model // h
+
+    def block(rows, columns):
+        """Random numbers with the variance for the whole matrix of all heads."""
+        return rng.standard_normal((rows, columns)) / np.sqrt(d_model)
+
+    heads = [PlainHead(block(d_model, d_k), np.zeros(d_k), block(d_model, d_k),
+                       block(d_model, d_k), np.zeros(d_k), block(d_k, d_model))
+             for _ in range(h)]
+    return PlainHeads(heads, np.zeros(d_model))
+
+
+def matrix(rng, rows, columns):
+    """Random numbers with the variance that Glorot & Bengio (2010) recommend."""
+    return rng.standard_normal((rows, columns)) * np.sqrt(2 / (rows + columns))
+
+
+def seconds(function, *arguments):
+    """The shortest time of five calls."""
+    return min(repeat(lambda: function(*arguments), number=1, repeat=5))
+
 
 # ---- comparisons with the library ----------------------------------------------------------------
 
@@ -104,23 +198,24 @@ def _check_equal(ours, theirs, our_grad, their_grad):
 def figure_1():
     """The boxes and arrows of a diagram like Figure 1 of Vaswani et al. 2017."""
     boxes = {
-        "words": ("source words", 0, 0), "x": ("Embedding + Positional\nEncoding: x", 0, 1.3, 0),
-        "heads": ("Multi-Head Attention\nheads(x, x)", 0, 2.6), "y": ("Add & Norm: y", 0, 3.9, 1),
-        "FF": ("Feed Forward\nFF(y)", 0, 5.2), "z": ("Add & Norm: z", 0, 6.5, 1),
-        "M": ("M", 0, 7.8, 2), "words so far": ("target words so far", 4.9, 0),
-        "x'": ("Embedding + Positional\nEncoding: x", 4.9, 1.3, 0),
-        "heads'": ("Masked Multi-Head Attention\nheads(x, x), j ≤ t", 4.9, 2.6),
-        "y'": ("Add & Norm: y", 4.9, 3.9, 1),
-        "asks": ("Multi-Head Attention\nheads(y, M)", 4.9, 5.2),
-        "z'": ("Add & Norm: z", 4.9, 6.5, 1), "FF'": ("Feed Forward\nFF(z)", 4.9, 7.8),
-        "out": ("Add & Norm: out", 4.9, 9.1, 1),
-        "P": ("Linear, Softmax\nP(word) = softmax(out Eᵀ + b)", 4.9, 10.4),
+        "words": ("source words", 0, 0), "E": ("Embedding + Positional\nEncoding", 0, 1.2),
+        "x": ("x", 0, 2.5, 0), "heads": ("Multi-Head Attention\nheads(x, x)", 0, 3.6),
+        "y": ("Add & Norm: y", 0, 4.8, 1), "FF": ("Feed Forward\nFF(y)", 0, 6),
+        "z": ("Add & Norm: z", 0, 7.2, 1), "M": ("M", 0, 8.5, 2),
+        "words so far": ("target words so far", 4.9, 0),
+        "E'": ("Embedding + Positional\nEncoding", 4.9, 1.2), "x'": ("x", 4.9, 2.5, 0),
+        "heads'": ("Masked Multi-Head Attention\nheads(x, x), j ≤ t", 4.9, 3.6),
+        "y'": ("Add & Norm: y", 4.9, 4.8, 1),
+        "asks": ("Multi-Head Attention\nheads(y, M)", 4.9, 6),
+        "z'": ("Add & Norm: z", 4.9, 7.2, 1), "FF'": ("Feed Forward\nFF(z)", 4.9, 8.4),
+        "out": ("Add & Norm: out", 4.9, 9.6, 1),
+        "P": ("Linear, Softmax\nP(word) = softmax(out Eᵀ + b)", 4.9, 10.9),
     }
-    arrows = [("words", "x"), ("x", "heads"), ("heads", "y"), ("y", "FF"), ("FF", "z"), ("z", "M"),
-              ("words so far", "x'"), ("x'", "heads'"), ("heads'", "y'"), ("y'", "asks"),
-              ("asks", "z'"), ("z'", "FF'"), ("FF'", "out"), ("out", "P"), ("M", "asks", "", 0.15)]
-    arrows += [(*past, "", -1.35) for past in (("x", "y"), ("y", "z"))]
-    arrows += [(*past, "", -1.85) for past in (("x'", "y'"), ("y'", "z'"), ("z'", "out"))]
+    left = ["words", "E", "x", "heads", "y", "FF", "z", "M"]
+    right = ["words so far", "E'", "x'", "heads'", "y'", "asks", "z'", "FF'", "out", "P"]
+    arrows = [*zip(left, left[1:]), *zip(right, right[1:]), ("M", "asks")]
+    arrows += [(*past, "", -1.4) for past in (("x", "y"), ("y", "z"))]
+    arrows += [(*past, "", -1.9) for past in (("x'", "y'"), ("y'", "z'"), ("z'", "out"))]
     return boxes, arrows
 
 
@@ -178,6 +273,22 @@ def triangle_too_wide():
     tri = np.tri
     with patch("numpy.tri", lambda T, dtype: tri(T, k=1, dtype=dtype)):
         yield
+
+
+def copied(translator, pairs, ahead):
+    """The share of words t at which the most probable next word is the input word t + ahead.
+
+    The decoder reads random words instead of the reference, so a copy is not a translation.
+    """
+    batch = translator.batches(pairs, len(pairs)).batch(range(len(pairs)))
+    words = batch.target_in.copy()                              # (T, B), first the start symbols
+    rng = np.random.default_rng(0)
+    words[1:] = rng.integers(UNK + 1, len(translator.model.output.b), words[1:].shape)
+    read_out, _, _ = translator.model.forward(replace(batch, target_in=words))
+    guesses = np.zeros_like(words)
+    guesses[batch.target_mask] = translator.model.output.logits(read_out).argmax(1)
+    inner = batch.target_mask[2:]       # not the start symbol; a next word must exist
+    return (guesses[1:-1] == words[1 + ahead:len(words) - 1 + ahead])[inner].mean()
 
 
 def weights_of_heads(translator, pairs):

@@ -19,10 +19,10 @@ NUMBERED = re.compile(r"(?: *#)?,? *\(\d\)(?:, \(\d\))*$", re.MULTILINE)    # "#
 
 @dataclass(frozen=True)
 class Source:
-    """Functions and classes of a file, with the imports that they need.
+    """Functions and classes of one or more files, with the imports that they need.
 
-    file: a lesson's file name without extension, or the path of a Python file. names: the names of
-    the functions and classes. given: a line of code to put before them, such as a constant.
+    file: the path of a Python file, or the names of files of the course, without extension. names:
+    the names of functions and classes. given: code to put before them, such as a constant.
     """
 
     file: str
@@ -30,10 +30,10 @@ class Source:
     given: str = ""
 
     @property
-    def path(self) -> Path:
+    def paths(self) -> list[Path]:
         if self.file.endswith(".py"):
-            return Path(self.file)
-        return lessons_folder() / f"{self.file}.py"
+            return [Path(self.file)]
+        return [lessons_folder() / f"{name}.py" for name in self.file.split()]
 
     @cached_property
     def parts(self) -> tuple[str, dict[str, str]]:
@@ -41,21 +41,19 @@ class Source:
 
         Raises FileNotFoundError if the file is missing, and LookupError if it lacks one of `names`.
         """
-        if not self.path.exists():
-            raise FileNotFoundError(f"{self.path} does not exist; restore this file, which "
-                                    "contains the reference implementation of the exercise")
-        text = self.path.read_text(encoding="utf-8")
+        for path in self.paths:
+            if not path.exists():
+                raise FileNotFoundError(f"{path} does not exist; restore this file, which "
+                                        "contains the reference implementation of the exercise")
+        text = "\n".join(path.read_text(encoding="utf-8") for path in self.paths)
         body = ast.parse(text).body
-        taken = {}
-        for node in sorted(body, key=is_definition):    # a definition, before a value of its name
-            if named(node) in self.names:
-                taken[named(node)] = node
+        taken = {named(node): node for node in sorted(body, key=is_definition)
+                 if named(node) in self.names}          # a definition, before a value of its name
         taken = dict(sorted(taken.items(), key=lambda item: item[1].lineno))
-        missing = [name for name in self.names if name not in taken]
-        if missing:
-            raise LookupError(f"{self.path.name} does not define {', '.join(missing)}")
+        if missing := [name for name in self.names if name not in taken]:
+            raise LookupError(f"{self.paths[-1].name} does not define {', '.join(missing)}")
         used = {one.id for node in taken.values() for one in ast.walk(node)
-                if isinstance(one, ast.Name)} | {"np"}
+                if isinstance(one, ast.Name)} - set(self.names) | {"np"}
         imports = []
         for node in body:
             if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -66,7 +64,8 @@ class Source:
                     imports.append(ast.unparse(node))
         if NUMPY not in imports:                        # which a solution may need
             imports.insert(sum("numpy_attention" not in one for one in imports), NUMPY)
-        return "\n".join(imports), {name: text_of(text, node) for name, node in taken.items()}
+        definitions = {name: text_of(text, node) for name, node in taken.items()}
+        return "\n".join(dict.fromkeys(imports)), definitions
 
     def text(self, blanks: Sequence[str] = ()) -> str:
         """Return the code of the imports and definitions, with the bodies of `blanks` left out."""

@@ -29,8 +29,9 @@ def cases(rng, its):
 EXERCISE = Exercise(
     "encoder-layer", "a residual connection has two gradients", LESSON, position=5,
     needs=("layer-norm", "multi-head"),
-    source=Source(LESSON, ("softmax", "PlainNorm", "PlainHead", "attend", "attend_backward",
-                           "PlainHeads", "PlainFeedForward", "PlainEncoderLayer")),
+    source=Source(f"transformer_parts {LESSON}", (
+        "softmax", "PlainNorm", "PlainHead", "attend", "attend_backward", "PlainHeads",
+        "PlainFeedForward", "PlainEncoderLayer")),
     blanks=("PlainEncoderLayer.forward", "PlainEncoderLayer.backward"), cases=cases,
     text="""
     y = LN_1(x + heads(x, x))          (T, d_model)
