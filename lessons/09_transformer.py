@@ -60,8 +60,8 @@ np.set_printoptions(precision=3, suppress=True)
 # %%
 boxes, arrows = figure_1()
 axes = plotting.diagram(boxes, arrows, title="Curved arrows: residual connections")
-mark_repeated(axes, left=-1.2, right=1.7, low=2.1, high=7.7)
-mark_repeated(axes, left=3.4, right=6.7, low=2.1, high=10.1)
+mark_repeated(axes, left=-1.2, right=1.7, low=2, high=7.9)
+mark_repeated(axes, left=3.4, right=6.7, low=2, high=10.5)
 show(axes, "09_architecture")
 
 # %% [markdown]

@@ -199,17 +199,17 @@ def figure_1():
     """The boxes and arrows of a diagram like Figure 1 of Vaswani et al. 2017."""
     boxes = {
         "words": ("source words", 0, 0), "E": ("Embedding + Positional\nEncoding", 0, 1.2),
-        "x": ("x", 0, 2.5, 0), "heads": ("Multi-Head Attention\nheads(x, x)", 0, 3.6),
-        "y": ("Add & Norm: y", 0, 4.8, 1), "FF": ("Feed Forward\nFF(y)", 0, 6),
-        "z": ("Add & Norm: z", 0, 7.2, 1), "M": ("M", 0, 8.5, 2),
+        "x": ("x", 0, 2.4, 0), "heads": ("Multi-Head\nAttention\nheads(x, x)", 0, 3.7),
+        "y": ("Add & Norm: y", 0, 5, 1), "FF": ("Feed Forward\nFF(y)", 0, 6.2),
+        "z": ("Add & Norm: z", 0, 7.4, 1), "M": ("M", 0, 8.7, 2),
         "words so far": ("target words so far", 4.9, 0),
-        "E'": ("Embedding + Positional\nEncoding", 4.9, 1.2), "x'": ("x", 4.9, 2.5, 0),
-        "heads'": ("Masked Multi-Head Attention\nheads(x, x), j ≤ t", 4.9, 3.6),
-        "y'": ("Add & Norm: y", 4.9, 4.8, 1),
-        "asks": ("Multi-Head Attention\nheads(y, M)", 4.9, 6),
-        "z'": ("Add & Norm: z", 4.9, 7.2, 1), "FF'": ("Feed Forward\nFF(z)", 4.9, 8.4),
-        "out": ("Add & Norm: out", 4.9, 9.6, 1),
-        "P": ("Linear, Softmax\nP(word) = softmax(out Eᵀ + b)", 4.9, 10.9),
+        "E'": ("Embedding + Positional\nEncoding", 4.9, 1.2), "x'": ("x", 4.9, 2.4, 0),
+        "heads'": ("Masked Multi-Head\nAttention\nheads(x, x), j ≤ t", 4.9, 3.7),
+        "y'": ("Add & Norm: y", 4.9, 5, 1),
+        "asks": ("Multi-Head\nAttention\nheads(y, M)", 4.9, 6.3),
+        "z'": ("Add & Norm: z", 4.9, 7.6, 1), "FF'": ("Feed Forward\nFF(z)", 4.9, 8.8),
+        "out": ("Add & Norm: out", 4.9, 10, 1),
+        "P": ("Linear, Softmax\nP(word) = softmax(out Eᵀ + b)", 4.9, 11.3),
     }
     left = ["words", "E", "x", "heads", "y", "FF", "z", "M"]
     right = ["words so far", "E'", "x'", "heads'", "y'", "asks", "z'", "FF'", "out", "P"]
@@ -223,6 +223,7 @@ def mark_repeated(axes, left, right, low, high):
     """Draw a dashed frame with "× N" around a layer of a diagram."""
     axes.add_patch(Rectangle((left, low), right - left, high - low, fill=False, linestyle="--",
                              edgecolor="0.5", zorder=0))
+    axes.set_xlim(right=max(right + 0.2, axes.get_xlim()[1]))
     axes.text(left + 0.1, high - 0.1, "× N", ha="left", va="top", fontsize=14)
 
 
