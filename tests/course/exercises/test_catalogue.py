@@ -124,3 +124,9 @@ def test_file_without_an_exercise_raises(tmp_path):
     file.write_text("x = 1\n")
     with pytest.raises(ValueError, match="empty.py defines no Exercise"):
         add(file)
+
+
+@pytest.mark.parametrize("name", ["fresh", "styles"])
+def test_exam_has_every_exercise(name):
+    text = (LESSONS.parent / "campaigns" / "exercises" / f"{name}.toml").read_text("utf-8")
+    assert {*re.findall('^exercise = "(.+)"', text, re.M)} == {one.name for one in TO_WRITE}
